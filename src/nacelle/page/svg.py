@@ -31,16 +31,18 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def span(*values: Array, around: float | None = None) -> tuple[float, float]:
+def span(*values: Array, around: float | None = None, room: float = 0.05) -> tuple[float, float]:
     """Lowest and highest of finite values with a little room; `around` makes it symmetric about a value."""
-    joined = np.concatenate([np.ravel(part) for part in values]) if values else np.zeros(0)
+    joined = np.concatenate([np.zeros(0), *(np.ravel(np.asarray(part, dtype=float)) for part in values)])
     joined = joined[np.isfinite(joined)]
     low, high = (float(np.min(joined)), float(np.max(joined))) if joined.size else (0.0, 0.0)
     if around is not None:
         reach = max(abs(low - around), abs(high - around))
         low, high = around - reach, around + reach
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - room, high + room
+    if high > low:
+        return low - room * (high - low), high + room * (high - low)
+    beside = 0.05 * abs(high) or 1.0
+    return low - beside, high + beside
 
 
 def drawing(width: float, height: float, label: str, *content: str, kind: str = "") -> str:
@@ -196,7 +198,7 @@ def line_chart(
         24.0 + 18.0 * rows,
         width - 80.0,
         height,
-        _limits([one.x for one in series]),
+        span(*(one.x for one in series), room=0.0),
         span(*(np.asarray(one.y, dtype=float) for one in series)),
     )
     parts = [legend, panel.axes(x_label=x, y_label=y)]
@@ -237,14 +239,6 @@ def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
         parts.append(words_at(left + 34.0, at + 4.0, shown))
         left += room
     return "".join(parts), row + 1 if named else 0
-
-
-def _limits(places: Sequence[Array]) -> tuple[float, float]:
-    """Lowest and highest finite place, without room beside them."""
-    joined = np.concatenate([np.ravel(np.asarray(one, dtype=float)) for one in places] or [np.zeros(0)])
-    joined = joined[np.isfinite(joined)]
-    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 1.0)
-    return (low, high) if high > low else span(np.array([low]))
 
 
 def runs(chosen: Array) -> list[slice]:

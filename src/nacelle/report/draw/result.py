@@ -18,7 +18,15 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import mpl, new_figure
 from nacelle.report.flagged import reasons
 from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, chosen, quantities, robot_in
+from nacelle.report.results.quantity import (
+    SAMPLE,
+    TIME,
+    ResultQuantity,
+    chosen,
+    class_words,
+    quantities,
+    robot_in,
+)
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -257,7 +265,6 @@ def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
 
 def _title(result: Any) -> str:
     """Robot and kind of result in words, such as "delta: inverse dynamics"."""
-    kind = type(result).__name__
-    words = "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in kind).strip()
+    words = class_words(type(result).__name__)
     robot = robot_in(result)
     return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"

@@ -95,51 +95,34 @@ def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
 # ---- the quantities of any result
 
 
-_FUNCTIONS = {
-    "kinematics": {
-        "InverseKinematics": "inverse_kinematics",
-        "ForwardKinematics": "forward_kinematics",
-        "Jacobian": "jacobian",
-        "Singularities": "singularities",
-        "BodyMotion": "body_motion",
-        "JointMotion": "joint_motion",
-        "ToolPose": "tool_pose",
-        "Trajectory": "trajectory",
-        "Waypoints": "waypoints",
-        "ElementState": "element_state",
-        "ElementProjection": "element_projection",
-    },
-    "dynamics": {
-        "InverseDynamics": "inverse_dynamics",
-        "ForwardDynamics": "forward_dynamics",
-        "Regressor": "regressor",
-        "Reactions": "reactions",
-        "PeakReactions": "peak_reactions",
-        "Sizing": "sizing",
-        "GravityBalance": "gravity_balance",
-        "LinearModel": "linear_model",
-        "Simulation": "simulation",
-    },
-    "identification": {
-        "Excitation": "excitation",
-        "Measurement": "measurement",
-        "Samples": "samples",
-        "Rehearsal": "rehearsal",
-        "Validation": "validation",
-        "Estimator": "estimator",
-        "Identification": "identification",
-        "ConsistentParameters": "consistent_parameters",
-    },
-    "elastic": {
-        "NaturalFrequencies": "natural_frequencies",
-        "FrequencyMap": "frequency_map",
-        "Buckling": "buckling",
-        "StaticDeflection": "static_deflection",
-    },
-    "control": {"ControlRun": "control_run", "Observation": "observation"},
+# Classes that have quantities, by the module that gives them; its functions have their names.
+_CLASSES = {
+    "kinematics": (
+        *("InverseKinematics", "ForwardKinematics", "Jacobian", "Singularities", "BodyMotion", "JointMotion"),
+        *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
+    ),
+    "dynamics": (
+        *("InverseDynamics", "ForwardDynamics", "Regressor", "Reactions", "PeakReactions", "Sizing"),
+        *("GravityBalance", "LinearModel", "Simulation"),
+    ),
+    "identification": (
+        *("Excitation", "Measurement", "Samples", "Rehearsal", "Validation", "Estimator", "Identification"),
+        "ConsistentParameters",
+    ),
+    "elastic": ("NaturalFrequencies", "FrequencyMap", "Buckling", "StaticDeflection"),
+    "control": ("ControlRun", "Observation"),
 }
-# Where the quantities of a class are, by its name.
-HOMES = {name: (home, function) for home, listed in _FUNCTIONS.items() for name, function in listed.items()}
+
+
+def class_words(name: str) -> str:
+    """The name of a class in words: "inverse dynamics"."""
+    return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
+
+
+# Module and function that give the quantities of a class, by its name.
+HOMES = {
+    name: (home, class_words(name).replace(" ", "_")) for home, names in _CLASSES.items() for name in names
+}
 
 
 def quantities(result: Any) -> list[ResultQuantity]:
