@@ -122,6 +122,8 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             }
         )
         return
+    from rich.text import Text
+
     from nacelle.report.table import plain_table
 
     table = plain_table("joint", "kind", "", "coordinates")
@@ -138,7 +140,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
                 words.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
             else:
                 words.append(for_people(part[0], primitive.is_rotation))
-        table.add_row(joint.name, str(joint.kind), drive.get(k, ""), ", ".join(words))
+        table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(words))
     console().print(
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
         markup=False,

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.markup import escape
+from rich.table import Table
 
 from nacelle.control.compare import Comparison
 from nacelle.control.loop.run import ControlRun, rms
@@ -21,13 +23,11 @@ from nacelle.report.draw.compared import chosen_rows, draw_rows
 from nacelle.report.results import names
 from nacelle.report.results.panels import axis_label
 from nacelle.report.results.quantity import TIME
+from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
-
-    from nacelle.report.table import Part
 
 
 # ---- closed loops
@@ -186,8 +186,6 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
 
 def result_table(runs: Sequence[ControlRun]) -> Table:
     """Errors of actuators and tool in mm and mrad, energy and saturation; a column rms/max a controller."""
-    from nacelle.report.table import plain_table
-
     robot = runs[0].robot
     reached = [run for run in runs if run.samples]
     names = [
@@ -196,10 +194,10 @@ def result_table(runs: Sequence[ControlRun]) -> Table:
     ]
     contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
     names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
-    table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
+    table = plain_table("rms / largest error", *(f"{escape(run.label)}>" for run in runs))
     columns = [_cells(run, len(names)) for run in runs]
     for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
-        table.add_row(name, *(column[k] for column in columns))
+        table.add_row(escape(name), *(column[k] for column in columns))
     return table
 
 
@@ -335,8 +333,6 @@ def looking_parts(comparison: LookingComparison) -> list[Part]:
 
 def looking_table(comparison: LookingComparison) -> Table:
     """Medians of the rms errors in mm, a row a case, with the verdict of each sweep."""
-    from nacelle.report.table import plain_table
-
     names = list(comparison.cases[0].rms)
     table = plain_table("sweep", "value>", *(f"{_WORDS[name]} (mm)>" for name in names), "better")
     for sweep in comparison.sweeps:

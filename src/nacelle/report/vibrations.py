@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from nacelle.dynamics.derivatives.linear import LinearModel
@@ -95,7 +96,7 @@ def modes_parts(result: NaturalFrequencies) -> list[Part]:
             f"{result.parts[b]} {100.0 * energy[b, k]:.0f} %" for b in most if energy[b, k] > 0.05
         )
         shown = f"{frequency:.5g} Hz" if np.isfinite(frequency) else "unstable"
-        table.add_row(str(k + 1), shown, f"{ratio:.4f}" if ratio > 0.0 else "", *moved, where)
+        table.add_row(str(k + 1), shown, f"{ratio:.4f}" if ratio > 0.0 else "", *moved, escape(where))
     return [f"{result.robot.name}: modes {about}, actuators {held}", table]
 
 

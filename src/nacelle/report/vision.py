@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.markup import escape
+from rich.table import Table
 
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_figure
+from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.observation import Observation, SeenCylinder
@@ -15,9 +18,6 @@ from nacelle.vision.visibility import ContactLines, edge_visibility
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
-
-    from nacelle.report.table import Part
 
 
 _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
@@ -132,8 +132,6 @@ def observation_parts(seen: Observation) -> list[Part]:
 
 def cylinder_table(observation: Observation) -> Table:
     """A row a cylinder: width and free length in the image, error of its direction, or why there is none."""
-    from nacelle.report.table import plain_table
-
     table = plain_table(
         "cylinder",
         "width (px)>",
@@ -148,19 +146,18 @@ def cylinder_table(observation: Observation) -> Table:
             f"{1e6 * value:.3g}" if np.isfinite(value) else ""
             for value in (one.direction_sigma, one.direction_error)
         )
-        table.add_row(one.view.name, f"{one.view.width:.1f}", free, sigma, error, one.reason or "yes")
+        usable = escape(one.reason or "yes")
+        table.add_row(escape(one.view.name), f"{one.view.width:.1f}", free, sigma, error, usable)
     for box in observation.view.boxes:
-        table.add_row(box.name, "", "", "", "", box.reason)
+        table.add_row(escape(box.name), "", "", "", "", escape(box.reason))
     return table
 
 
 def pose_table(observation: Observation) -> Table:
     """A row a coordinate: true pose by the standard deviation of what is seen, and the error."""
-    from nacelle.report.table import plain_table
-
     table = plain_table("motion", "standard deviation>", "error>", "unit")
     error = observation.error
     for k, (name, sigma, turns) in enumerate(zip(*_coordinates(observation), strict=True)):
         off = "" if error is None else f"{1e6 * error[k]:.3g}"
-        table.add_row(name, f"{1e6 * sigma:.3g}", off, "urad" if turns else "um")
+        table.add_row(escape(name), f"{1e6 * sigma:.3g}", off, "urad" if turns else "um")
     return table
