@@ -149,7 +149,8 @@ def _quantity_label(quantity: str) -> str:
 def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
     numbers = given.values
-    ((label, across, _),) = grid_axes(workspace)
+    (axis,) = grid_axes(workspace)
+    across = axis.values
     edges = np.clip(_edges(across), across[0], across[-1])
     finite = numbers[reachable & np.isfinite(numbers)]
     top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
@@ -177,7 +178,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     ax.plot(across, curve, color=LINE_COLOUR, linewidth=1.6, gid="curve")
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
-    ax.set_xlabel(label)
+    ax.set_xlabel(axis.label)
     ax.set_ylabel(given.label)
     plain_axes(ax)
     if not reachable.any():
