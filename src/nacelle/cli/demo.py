@@ -137,7 +137,7 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * np.random.default_rng(5).normal(size=(2, 5, 6))
     motion = nacelle.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
-    sensors = Sensors(resolution=1e-6, position_noise=1e-6, force_noise=2.0)
+    sensors = Sensors(resolution=1e-6, noise=1e-6, force_noise=2.0)
     effects = Effects(stribeck=0.4, cogging=3.0)
     experiment = nacelle.rehearse(
         robot, motion, true=true, sensors=sensors, effects=effects, periods=4, settle=2.0
