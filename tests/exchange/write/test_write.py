@@ -379,7 +379,7 @@ def test_principal_moments_give_the_inertia_back() -> None:
 def test_a_report_cannot_end_its_comment() -> None:
     root = XmlNode("a")
     root.add("b", name='x"<&>')
-    report = ExchangeReport(["done -- so"], ["lost --> <c/>"])
+    report = ExchangeReport(["done -- so"], {"lost --> <c/>": []})
     text = file_text(root, "title", report)
     assert ElementTree.fromstring(text).find("b").get("name") == 'x"<&>'  # type: ignore[union-attr]  # it is there
     assert text.count("-->") == 1
