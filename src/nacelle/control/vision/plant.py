@@ -253,6 +253,7 @@ def _null_space(A: Array) -> Array:
     return np.asarray(null.T @ null)
 
 
+@lru_cache(maxsize=32)
 def _outwards(robot: Robot) -> Array:
     """Anchors less their mean (legs, 3), m, of the directions in which they can be moved."""
     places = []
@@ -353,7 +354,7 @@ class TruePlant:
         self.state = np.zeros(0)
         self._times: list[float] = []
         self._states: list[Array] = []
-        self._slopes: list[tuple[Array, Array]] = []
+        self._moved: list[tuple[CompiledPlant, Array]] = []
 
     def _constants(self, time: float) -> Array:
         return np.concatenate([self.quat_0, self.deviation.numbers(self.model, time)])
@@ -372,7 +373,7 @@ class TruePlant:
         y = self._closed(pose, time)
         c = coordinates_of(mechanism_of(sample(self.model)), pose, self.quat_0)
         self.time, self.state = time, np.concatenate([c, np.asarray(v, dtype=float), y])
-        self._times, self._states, self._slopes = [time], [self.state], []
+        self._times, self._states, self._moved = [time], [self.state], []
 
     def _closed(self, x: Array, time: float) -> Array:
         """What iteration finds at a pose (ny,), followed from the sample robot to the true one."""
@@ -399,7 +400,7 @@ class TruePlant:
             return
         steps = max(1, int(np.ceil(span / self.step * (1.0 - 1e-9))))
         h, robot = span / steps, self._robot(self.time + 0.5 * span)
-        u = np.asarray(force, dtype=float)[None]
+        u = np.array(force, dtype=float)[None]
         driver = robot.driver()
         assert driver is not None
         states = driver.integrate(self.state, u, h=h, steps=steps)
@@ -408,12 +409,10 @@ class TruePlant:
                 f"the true {self.model.name} left what it can do at {self.time:.4g} s: a singularity, or "
                 "a loop that does not close"
             )
-        ends = np.concatenate([self.state[None], states])
-        slopes = robot.derivatives(ends, np.repeat(u, steps + 1, axis=0))
-        for k in range(steps):
+        for k, state in enumerate(states):
             self._times.append(self.time + (k + 1) * h)
-            self._states.append(ends[k + 1])
-            self._slopes.append((slopes[k], slopes[k + 1]))
+            self._states.append(state)
+            self._moved.append((robot, u))
         self.time, self.state = until, states[-1]
 
     @property
@@ -425,17 +424,18 @@ class TruePlant:
         """Drop the states that are older than a time, s."""
         place = max(0, int(np.searchsorted(self._times, before)) - 1)
         if place:
-            del self._times[:place], self._states[:place], self._slopes[:place]
+            del self._times[:place], self._states[:place], self._moved[:place]
 
     def state_at(self, time: float) -> Array:
         """The state (size,) at a time that is kept, s: by the cubic of its step."""
         place = int(np.searchsorted(self._times, time)) - 1
-        place = min(max(place, 0), len(self._slopes) - 1)
+        place = min(max(place, 0), len(self._moved) - 1)
         if place < 0 or time <= self._times[0]:
             return self._states[0]
         begin, end = self._times[place], self._times[place + 1]
         z = min(max((time - begin) / (end - begin), 0.0), 1.0)
-        first, last = zip(self._states[place : place + 2], self._slopes[place], strict=True)
+        (robot, u), ends = self._moved[place], np.array(self._states[place : place + 2])
+        first, last = zip(ends, robot.derivatives(ends, np.repeat(u, 2, axis=0)), strict=True)
         return cubic(z, end - begin, first, last)
 
     def split(self, state: Array) -> tuple[Array, Array]:
