@@ -320,6 +320,15 @@ def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]
 
 @checked_at(_states)
 @physics(s=_state, constants=_constants)
+def true_readings(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
+    """Pose x (nx,), twist v (n,), and the actuators' coordinates q (actuators,) of the true robot."""
+    at, true = true_signals(robot, s, constants, ()), deviating_robot(robot, constants[4:])
+    q = np.asarray(kinematic_model.actuator_positions(true, at["x"], at["y"])["q"])
+    return {"x": at["x"], "v": at["v"], "q": q}
+
+
+@checked_at(_states)
+@physics(s=_state, constants=_constants)
 def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     """Poses R (bodies, 3, 3), p (bodies, 3) of all bodies of the true robot in the base."""
     at = true_signals(robot, s, constants, ())
@@ -447,8 +456,11 @@ class TruePlant:
 
     def signals(self, state: Array | None = None, time: float | None = None) -> dict[str, Array]:
         """Pose "x", twist "v" and the actuators' coordinates "q" at a state and time; now if None."""
-        robot = self._robot(self.time if time is None else time)
-        return robot.signals(self.state if state is None else state, ("x", "v", "q"))
+        at = self._constants(self.time if time is None else time)
+        result: dict[str, Array] = native(true_readings, self.model)(
+            self.state if state is None else state, at
+        )
+        return result
 
     def bodies(self, state: Array, time: float) -> tuple[Array, Array]:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
