@@ -32,11 +32,10 @@ from nacelle.exchange.graph import (
     Solid,
     connected,
 )
-from nacelle.exchange.write.text import rpy
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation, rotation_rpy
+from nacelle.spatial.rotation import quat_from_rotation, rotation_rpy, rpy_from_rotation
 from nacelle.spatial.scalar import Array
 
 # ---- pieces without base and trunk: legs, with the names that their parts share
@@ -168,8 +167,8 @@ def frame(pose: Pose, size: float) -> Any:
 
 def written_rotation(R: Array) -> dict[str, Any]:
     """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
-    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy(R)]
-    radians = [float(shortest_decimal(v, math.pi)) for v in rpy(R)]
+    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy_from_rotation(R)]
+    radians = [float(shortest_decimal(v, math.pi)) for v in rpy_from_rotation(R)]
     for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
         text = " ".join(shortest_decimal(v) for v in angles)
         if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.elastic.plant import ElasticPlant
+from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.protocol import Jointed
 from nacelle.simulation.simulate import Simulation
 
 
@@ -35,10 +37,14 @@ def run_data(run: Simulation) -> dict[str, Any]:
 
 def _of_plant(run: Simulation) -> dict[str, Any]:
     """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
-    if isinstance(run.plant, ElasticPlant):
-        largest = np.max(np.abs(run.plant.elastic(run.states)), axis=0)
-        return {"elastic": dict(zip(run.plant.elastic_names, largest.tolist(), strict=True))}
-    return {"closure_error": run.closure_error}
+    plant, states = run.plant, run.states
+    if isinstance(plant, DrivenPlant):
+        states = plant.plant_states(states)
+        plant = plant.plant
+    if isinstance(plant, ElasticPlant):
+        largest = np.max(np.abs(plant.elastic(states)), axis=0)
+        return {"elastic": dict(zip(plant.elastic_names, largest.tolist(), strict=True))}
+    return {"closure_error": plant.closure_error(states)} if isinstance(plant, Jointed) else {}
 
 
 def run_lines(run: Simulation) -> list[str]:

@@ -29,7 +29,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -195,27 +195,28 @@ def _law_alone(function: Callable[..., Any], model: Robot, options: Options) -> 
     return compile_function(function, model, options=dict(options))
 
 
+class _LawShape(NamedTuple):
+    """What of a law shapes its program: function, robot, options, and how many numbers its arrays have."""
+
+    function: Callable[..., Any]
+    robot: Robot | None
+    options: Options
+    memory: int
+    gains: int
+
+
 @lru_cache(maxsize=32)
-def _driver(
-    robot: Robot,
-    model: LoopModel,
-    settings: Options,
-    function: Callable[..., Any],
-    law_robot: Robot | None,
-    law_options: Options,
-    sizes: tuple[int, int, int],
-) -> Any:
-    memory, gains, constants = map(np.zeros, sizes)
-    law = Sampled(function, 1.0, memory=memory, gains=gains, robot=law_robot, options=law_options)
-    parts = CompiledPlant(robot, model, settings, constants)
-    return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
+def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, law: _LawShape) -> Any:
+    memory, gains = np.zeros(law.memory), np.zeros(law.gains)
+    own = Sampled(law.function, 1.0, memory=memory, gains=gains, robot=law.robot, options=law.options)
+    parts = CompiledPlant(robot, model, settings, np.zeros(constants))
+    return compile_rk4(model.flow, robot, options=dict(settings), control=control(own, parts), sampled=True)
 
 
 def native_loop(law: Sampled, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
-    sizes = (len(law.memory), len(law.gains), len(parts.constants))
-    own = (law.function, law.robot, law.options, sizes)
-    return _driver(parts.robot, parts.model, parts.options, *own)
+    shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
+    return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
 
 
 # ---- a delay of a whole sample

@@ -118,6 +118,17 @@ def rotation_rpy(rpy: Array) -> Array:
     return product(product(rotation_z(rpy[2]), rotation_y(rpy[1])), rotation_x(rpy[0]))
 
 
+def rpy_from_rotation(R: Array) -> Array:
+    """Roll, pitch and yaw about fixed axes, rad: R = Rz(yaw) Ry(pitch) Rx(roll).
+
+    The roll is what the other two leave: exact also where pitch is a right angle and yaw any number.
+    """
+    yaw = float(np.arctan2(R[1, 0], R[0, 0]))
+    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    left = rotation_y(pitch).T @ rotation_z(yaw).T @ R
+    return np.array([float(np.arctan2(left[2, 1], left[1, 1])), pitch, yaw])
+
+
 def rotation_quat(quat_xyzw: Array) -> Array:
     """Rotation matrix (3, 3) of a unit quaternion (4,), scalar last: 1 + 2 w Q + 2 Q Q, Q = skew(x, y, z)."""
     x, y, z, w = quat_xyzw.tolist()

@@ -21,7 +21,7 @@ from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
 from nacelle.exchange.write.robot import JointLinks, assembled_graph, in_joints, is_one_point, without_point
 from nacelle.exchange.write.shapes import body_shapes
-from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, rpy, shortest_number
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
 from nacelle.export.export import ROBOT_TARGETS
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import assemble
@@ -30,7 +30,7 @@ from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, Stop
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_rpy
+from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation
 from support.described import mechanism
 from support.library import library_robot
 from support.random_robots.described import closing
@@ -361,7 +361,7 @@ def test_angles_are_exact_at_right_angles_too(tip: float) -> None:
     listed = [random_rotation(rng) for _ in range(20)]
     listed += [rotation_rpy(np.array([0.3, sign * (0.5 * np.pi - tip), 0.7])) for sign in (1.0, -1.0)]
     for R in listed:
-        np.testing.assert_allclose(rotation_rpy(rpy(R)), R, atol=4e-16)
+        np.testing.assert_allclose(rotation_rpy(rpy_from_rotation(R)), R, atol=4e-16)
 
 
 def test_principal_moments_give_the_inertia_back() -> None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Shape, Solid
 from nacelle.exchange.write.inertia import heavy_enough
-from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import rpy_from_rotation
 from nacelle.spatial.scalar import Array
 
 _VERSION = "1.11"
@@ -29,7 +30,7 @@ def write_sdf(graph: Graph) -> str:
 
 
 def _pose(pose: Pose) -> str:
-    return f"{joined_numbers(pose.p)} {joined_numbers(rpy(pose.R))}"
+    return f"{joined_numbers(pose.p)} {joined_numbers(rpy_from_rotation(pose.R))}"
 
 
 @dataclass(eq=False)

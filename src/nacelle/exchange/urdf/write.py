@@ -16,10 +16,10 @@ import numpy as np
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, Shape, Solid
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
-from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.rotation import rotation_quat, rpy_from_rotation
 from nacelle.spatial.scalar import Array
 
 # What stands for no limit: rad or m, N or N m, rad/s or m/s.
@@ -256,7 +256,7 @@ def _origin(pose: Pose) -> dict[str, str]:
 
 
 def _angles(R: Array) -> Array:
-    return np.zeros(3) if not np.any(R - np.eye(3)) else rpy(R)
+    return np.zeros(3) if not np.any(R - np.eye(3)) else rpy_from_rotation(R)
 
 
 def _limit(axis: Axis, kind: str) -> dict[str, str]:

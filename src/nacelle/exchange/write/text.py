@@ -10,7 +10,6 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.spatial.rotation import rotation_y, rotation_z
 from nacelle.spatial.scalar import Array
 
 
@@ -70,17 +69,6 @@ def shortest_number(value: float) -> str:
 def joined_numbers(values: Sequence[float] | Array) -> str:
     """Numbers with blanks between them."""
     return " ".join(shortest_number(float(value)) for value in values)
-
-
-def rpy(R: Array) -> Array:
-    """Roll, pitch and yaw about fixed axes, rad: R = Rz(yaw) Ry(pitch) Rx(roll).
-
-    The roll is what the other two leave: exact also where pitch is a right angle and yaw any number.
-    """
-    yaw = float(np.arctan2(R[1, 0], R[0, 0]))
-    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
-    left = rotation_y(pitch).T @ rotation_z(yaw).T @ R
-    return np.array([float(np.arctan2(left[2, 1], left[1, 1])), pitch, yaw])
 
 
 def principal(I: Array) -> tuple[Array, Array]:
