@@ -1,4 +1,4 @@
-"""Page: bundled, markup, svg, svg map."""
+"""Page: markup, svg, svg map."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.page import bundled
+from nacelle.page import markup
 from nacelle.page.markup import document, number, percent, text
 from nacelle.page.svg import CellKind, ChartPanel, MapPoint, map_chart, span, ticks
 
 # ---- What pages carry: a style and scripts that cannot end their own element, with their hashes
 
 
-@pytest.mark.parametrize("name", bundled.SCRIPTS)
+@pytest.mark.parametrize("name", markup.SCRIPTS)
 def test_scripts_end_no_element_and_are_allowed_by_their_hash(name: str) -> None:
-    code = bundled.script(name)
+    code = markup.script(name)
     assert "</script" not in code.lower()
     assert "<!--" not in code
     page = document("t", scripts=(name,))
@@ -35,7 +35,7 @@ def test_pages_without_scripts_run_none() -> None:
     assert "<script" not in page
     assert "script-src 'none'" in page
     assert "<title>a &lt; b</title>" in page
-    assert "</style" not in bundled.style()
+    assert "</style" not in markup.style()
 
 
 # ---- Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words

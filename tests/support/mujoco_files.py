@@ -20,7 +20,7 @@ import numpy as np
 
 import nacelle
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.exchange.mjcf.compiled import compile_mjcf
+from nacelle.exchange.mjcf.read import compile_mjcf
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -323,9 +323,8 @@ def rehearse_command(
 ) -> None:
     """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
-    from nacelle.identification.rehearsal.rehearsal import rehearse
+    from nacelle.identification.rehearsal.rehearsal import moved, rehearse
     from nacelle.identification.rehearsal.settings import Controller
-    from nacelle.identification.rehearsal.true_robot import moved
 
     check_new(csv)
     robot = loaded(load_robot(robot_name, mode), payload)

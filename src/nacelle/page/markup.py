@@ -6,16 +6,19 @@ takes markup that is already sound.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import math
 import os
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from nacelle.errors import NacelleError
 from nacelle.files import write_whole
-from nacelle.page import bundled
 
 # Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
 _CONTROL = dict.fromkeys(
@@ -129,11 +132,11 @@ def document(title: str, *content: str, scripts: Sequence[str] = ()) -> str:
     Args:
         title: of the page, plain words; it is its headline too.
         content: markup.
-        scripts: names of bundled scripts (`nacelle.page.bundled`) that the content needs, such as "scene3d".
+        scripts: names of bundled scripts (`SCRIPTS`) that the content needs, such as "scene3d".
     """
-    code = [bundled.script(name) for name in scripts]
+    code = [script(name) for name in scripts]
     # Only these scripts run, whatever names in the page hold; the policy lists their hashes.
-    allowed = " ".join(f"'sha256-{bundled.digest(part)}'" for part in code) or "'none'"
+    allowed = " ".join(f"'sha256-{digest(part)}'" for part in code) or "'none'"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
     run = "".join(f"<script>{part}</script>\n" for part in code)
     return (
@@ -141,7 +144,7 @@ def document(title: str, *content: str, scripts: Sequence[str] = ()) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"{element('title', text(title))}\n<style>{bundled.style()}</style>\n</head>\n"
+        f"{element('title', text(title))}\n<style>{style()}</style>\n</head>\n"
         f"<body>\n{element('main', element('h1', text(title)), *content)}\n{run}</body>\n</html>\n"
     )
 
@@ -179,3 +182,34 @@ def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool | Non
         reason = getattr(error, "strerror", None) or error
         raise NacelleError(f"cannot write {str(target)[:80]!r}: {reason}") from None
     return target
+
+
+# ---- what pages bring along: the style and scripts
+
+# Files of each script, in the order in which they run.
+SCRIPTS = {"scene3d": ("three.min.js", "scene3d.js")}
+
+
+@cache
+def style() -> str:
+    """The style sheet of all pages."""
+    return _read("style.css")
+
+
+@cache
+def script(name: str) -> str:
+    """A bundled script by name: all its files, one after the other.
+
+    Raises:
+        KeyError: if there is no such script.
+    """
+    return "\n".join(_read(f"scripts/{file}") for file in SCRIPTS[name])
+
+
+def digest(code: str) -> str:
+    """SHA-256 of a script in base64, as a content security policy names it."""
+    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+
+
+def _read(place: str) -> str:
+    return files("nacelle.page").joinpath(place).read_text(encoding="utf-8")

@@ -11,15 +11,16 @@ import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Axis, ExchangeReport
-from nacelle.exchange.mjcf.compiled import compile_mjcf, stripped
 from nacelle.exchange.mjcf.read import (
     along_tendons,
     axes_by_joint,
     bounded_ends,
+    compile_mjcf,
     equalities,
     fixed_terms,
     followed,
     read_mjcf,
+    stripped,
 )
 from nacelle.exchange.xml import parsed, text_of
 

@@ -17,9 +17,16 @@ from nacelle.exchange.exported import _WRITERS
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
 from nacelle.exchange.mjcf.write import chains
 from nacelle.exchange.passes.bodies import without_fixed_joints
-from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
-from nacelle.exchange.write.robot import JointLinks, assembled_graph, in_joints, is_one_point, without_point
+from nacelle.exchange.write.robot import (
+    JointLinks,
+    assembled_graph,
+    in_joints,
+    is_bare,
+    is_one_point,
+    with_cut_loops,
+    without_point,
+)
 from nacelle.exchange.write.shapes import body_shapes
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
 from nacelle.export.export import ROBOT_TARGETS

@@ -21,7 +21,7 @@ from nacelle.identification.rehearsal import (
     rehearse,
     with_stribeck,
 )
-from nacelle.identification.rehearsal.reference import Repeated, reference_of
+from nacelle.identification.rehearsal.rehearsal import Repeated, reference_of
 from nacelle.identification.rehearsal.settings import Controller as SettingsController
 from nacelle.kinematics.trajectory.base import Trajectory
 from support.library import library_robot

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Names, Shape, Solid, relative_quat
-from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import heavy_enough
+from nacelle.exchange.write.robot import is_bare, with_cut_loops
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat

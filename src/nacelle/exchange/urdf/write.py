@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, Shape, Solid
 from nacelle.exchange.tree import single_axes
-from nacelle.exchange.write.cut import is_bare, with_cut_loops
+from nacelle.exchange.write.robot import is_bare, with_cut_loops
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose, identity

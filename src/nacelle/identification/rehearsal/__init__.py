@@ -1,8 +1,7 @@
 """Rehearsals: an identification experiment in closed loop on a simulated robot."""
 
-from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
+from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, moved, rehearse, with_stribeck
 from nacelle.identification.rehearsal.settings import Controller, Effects
-from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
 from nacelle.simulation.sensors import Sensors
 
 __all__ = [

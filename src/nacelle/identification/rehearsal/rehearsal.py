@@ -14,10 +14,33 @@ Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
 friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
 up to 2.78), and h is at most a quarter of the lag of the current loops.
+
+Robots that differ from their model: parameters moved within physics, friction that the model has not.
+
+What the controller of a rehearsal knows beforehand: the reference and the model's forces along it.
+
+Samples are at t_k = k / rate. Forces are held over [t_k, t_k+1), so the feedforward of sample k is that of
+the middle of this interval: a force that is held has its mean there, and the motion is met to the second
+order of the interval. M_a = J^+T M J^+ with the left inverse J^+ = (J^T J)^-1 J^T of the actuators' Jacobian
+J (`inverse_jacobian`): J^T M_a J = M, and forces M_a e of a redundant robot have no part that works against
+itself (J^T f = 0).
+
+The digital controller of a rehearsal: feedback of encoders, feedforward along a reference.
+
+At every sample, with the readings q of the actuators and the reference q_r,
+
+    error   e = q_r - q, for revolute joints within half a turn
+    rate    e' = k (e - z),   z+ = z + T e'                  z follows e with the bandwidth k of the filter
+    force   u = f + M_a (w^2 e + 2 zeta w e')
+
+f the feedforward and M_a the mass matrix at the actuators, both from the model along the reference. Velocity
+is nowhere measured: the derivative of the error is that of a filter of first order, as in industrial drives.
+All that depends on the time comes in rows [q_r; f; M_a], the lower triangle of M_a row by row.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,24 +48,211 @@ from pathlib import Path
 
 import numpy as np
 
+from nacelle.dynamics.base_parameters.moved import moved
+from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
-from nacelle.identification.rehearsal.servo import servo, servo_rows
 from nacelle.identification.rehearsal.settings import Controller, Effects
-from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
 from nacelle.kinematics.actuation import unwrapped
-from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.kinematics.flags import failed, flag_words
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_periodic
+from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.driven_plant import DrivenPlant, force_limited
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.sensors import Sensors, reading
 from nacelle.simulation.simulate import Simulation, simulate
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, floor, pack, where
 from nacelle.tables.csv import write_table
+
+__all__ = ["moved", "with_stribeck"]
+
+_COULOMB = ("coulomb", "coulomb-smooth")
+
+
+def with_stribeck(robot: Robot, part: float, rate: float) -> Robot:
+    """The same robot with Stribeck friction beside each Coulomb friction.
+
+    c sign(r) becomes c (1 + part exp(-(r / rate)^2)) sign(r), r the joint's rate, rad/s or m/s.
+
+    Args:
+        robot: the robot.
+        part: how much larger friction is at rest, over Coulomb friction.
+        rate: at which it falls off, rad/s or m/s.
+    """
+    if not (part >= 0.0 and rate > 0.0):
+        raise IdentificationError(
+            f"Stribeck friction has a part that is not negative and a rate above zero, got {part:g}, {rate:g}"
+        )
+
+    def terms(axis: tuple[FrictionTerm, ...]) -> tuple[FrictionTerm, ...]:
+        dry = sum(term.coefficient for term in axis if term.basis in _COULOMB)
+        return (*axis, FrictionTerm("stribeck", part * dry, rate)) if part * dry else axis
+
+    joints = [
+        dataclasses.replace(joint, friction=tuple(terms(axis) for axis in joint.friction))
+        for joint in robot.joints
+    ]
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+# ---- what the controller of a rehearsal knows beforehand: the reference and the model's forces along it
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The reference at N samples.
+
+    Attributes:
+        time: (N,), s.
+        x: reduced poses (N, nx).
+        v: reduced twists (N, n).
+        q: coordinates of the actuators (N, actuators), rad or m; angles without jumps.
+        force: the model's forces in the middle between a sample and the next (N, actuators), N or N m.
+        inertia: M_a (N, actuators, actuators).
+    """
+
+    time: Array
+    x: Array
+    v: Array
+    q: Array
+    force: Array
+    inertia: Array
+
+
+class Repeated:
+    """A trajectory, once, or over and over.
+
+    Args:
+        trajectory: the trajectory.
+        periods: how often it is run through.
+        settle: how long it is run before, s.
+
+    Attributes:
+        duration: of all periods, s.
+
+    Raises:
+        IdentificationError: if it is to be repeated and does not end as it starts.
+    """
+
+    def __init__(self, trajectory: Trajectory, periods: int, settle: float) -> None:
+        if periods < 1 or not settle >= 0.0:
+            raise IdentificationError(
+                f"a trajectory is run through once or more often after a time that is not negative, got "
+                f"{periods} periods after {settle:g} s"
+            )
+        self.trajectory, self.duration = trajectory, periods * trajectory.duration
+        self._repeats = periods > 1 or settle > 0.0
+        reason = reason_not_periodic(trajectory) if self._repeats else ""
+        if reason:
+            raise IdentificationError(
+                f"several periods, and settling, take a trajectory that ends as it starts; {reason}"
+            )
+
+    def __call__(self, t: Array) -> Sample:
+        """The motion at times (N,), s."""
+        period = self.trajectory.duration
+        return self.trajectory(np.mod(t, period) if self._repeats else np.minimum(t, period))
+
+
+def reference_of(
+    robot: Robot, trajectory: Repeated, time: Array, *, rate: float, smooth: float | None, feedforward: bool
+) -> Reference:
+    """The reference of a robot along a trajectory.
+
+    Args:
+        robot: the model that the controller has.
+        trajectory: the motion.
+        time: of the samples (N,), s.
+        rate: samples a second.
+        smooth: rate over which Coulomb friction changes its sign.
+        feedforward: whether forces are wanted; else they are zero.
+
+    Raises:
+        IdentificationError: if a pose of the trajectory cannot be taken, or is beyond limits.
+    """
+    if trajectory.trajectory.motion != robot.motion:
+        raise IdentificationError(
+            f"the trajectory has the motion {trajectory.trajectory.motion.name}, {robot.name} has "
+            f"{robot.motion.name}"
+        )
+    at = trajectory(time)
+    joints = inverse_kinematics(robot, at.x)
+    if not np.all(joints.ok):
+        k = int(np.argmin(joints.ok))
+        raise IdentificationError(
+            f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {flag_words(joints.flags[k])}"
+        )
+    force = np.zeros(joints.actuators.shape)
+    if feedforward:
+        between = trajectory(time + 0.5 / rate)
+        dynamics = inverse_dynamics(robot, *between, smooth=smooth)
+        bad = failed(dynamics.flags)
+        if np.any(bad):
+            k = int(np.argmax(bad))
+            raise IdentificationError(f"at {time[k]:g} s the trajectory is at a singularity of {robot.name}")
+        force = dynamics.force
+    J = native(inverse_jacobian, robot)(at.x, joints.y)["J"]
+    across = np.swapaxes(J, -1, -2)
+    left = np.linalg.solve(across @ J, across)
+    inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
+    return Reference(time, at.x, at.v, unwrapped(joints.actuators, robot.revolute_actuators), force, inertia)
+
+
+# ---- the digital controller of a rehearsal: feedback of encoders, feedforward along a reference
+
+
+def _row(robot: Robot) -> tuple[int]:
+    count = len(robot.actuators)
+    return (2 * count + count * (count + 1) // 2,)
+
+
+def servo_rows(q: Array, force: Array, inertia: Array) -> Array:
+    """The controller's rows (N, k) from coordinates, forces (N, actuators) and matrices M_a."""
+    lower = np.tril_indices(q.shape[1])
+    return np.hstack([q, force, inertia[:, lower[0], lower[1]]])
+
+
+@physics(z=of_actuators, q=of_actuators, r=_row, gains=(4,))
+def servo(
+    robot: Robot, z: Array, q: Array, r: Array, gains: Array, *, limits: tuple[float, ...]
+) -> dict[str, Array]:
+    """Commanded forces and the memory after a sample (actuators,), as `nacelle.simulation.sampled` has them.
+
+    Args:
+        robot: the robot.
+        z: the filtered error, rad or m.
+        q: readings of the encoders, rad or m.
+        r: the row [q_r; f; M_a].
+        gains: w^2, 1/s^2; 2 zeta w, 1/s; k, 1/s; T, s.
+        limits: largest forces (actuators,), N or N m; infinite for none.
+    """
+    count = len(robot.actuators)
+    stiffness, damping, filter_rate, period = gains
+    off = r[:count] - q
+    turn = 2.0 * math.pi * floor(off / (2.0 * math.pi) + 0.5)
+    e = where(np.array(robot.revolute_actuators, dtype=float), off - turn, off)
+    rate = filter_rate * (e - z)
+    M = np.empty((count, count), dtype=object)
+    M[np.tril_indices(count)] = r[2 * count :]
+    M = np.where(np.tri(count, dtype=bool), M, M.T)
+    force = r[count : 2 * count] + M @ (stiffness * e + damping * rate)
+    return {
+        "force": pack([force_limited(*pair) for pair in zip(force, limits, strict=True)]),
+        "memory": z + period * rate,
+    }
+
+
+# ---- A rehearsal: an identification experiment in closed loop on a simulated robot
+
 
 # Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
 SMOOTH = 1e-3
