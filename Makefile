@@ -107,8 +107,9 @@ golden: setup ## Write the golden files of what commands and pages say again; re
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes
 
-house: setup ## The package in numbers (modules, imports, cycles, lines), and its picture
+house: setup ## The package in numbers (modules, imports, cycles, lines, walks), and its picture
 	PYTHONPATH=tests $(BIN)/python -m support.house
+	PYTHONPATH=tests $(BIN)/python -m support.walks
 
 docs: setup ## Build the pages into site/, with the API reference written from the docstrings
 	PYTHONPATH=tests $(BIN)/python -m support.api_pages docs/api
