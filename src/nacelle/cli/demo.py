@@ -245,7 +245,7 @@ def demo_command(
 
 
 def _screen(as_json: bool) -> Console:
-    """A console where nothing is in the way of the next lines; beside JSON it prints none."""
+    """A console without a progress line; it is silent if the output is JSON."""
     screen = console()
     screen.quiet = as_json
     return screen

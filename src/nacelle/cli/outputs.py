@@ -51,7 +51,7 @@ def print_parts(parts: Iterable[Part]) -> None:
 
 
 def print_notes(lines: Iterable[str]) -> None:
-    """Say something beside a result, on stderr."""
+    """Print a remark on stderr, apart from the result."""
     for line in lines:
         console(stderr=True).print(line, style="yellow", markup=False)
 

@@ -320,7 +320,7 @@ def _targets(out: Path | None, labels: list[str]) -> list[Path]:
 
 
 def _print_control(scenario: Scenario, comparison: Comparison, warned: list[str]) -> None:
-    """What was run, the table in mm and mrad, and what is to be said beside it."""
+    """Describe the run, tabulate its errors in mm and mrad, and add its notes."""
     from nacelle.report.control import result_table
 
     first = comparison.runs[0]

@@ -43,7 +43,7 @@ class Loads:
         forces: the forces (N, 3), N, base axes.
         moments: the moments (N, 3), N m, base axes; at the same points.
         rows: the numbers, for a table.
-        note: what is to be said beside them; why there are none.
+        note: a remark on them, or the reason why there are none.
     """
 
     kind: str

@@ -118,7 +118,7 @@ def _warn_of_motion(model: LinearModel) -> None:
 
 
 def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> Iterator[Table]:
-    """A matrix with names, zeros as a point; columns that do not fit beside each other follow below."""
+    """A matrix with names, zeros as a point; columns beyond the width of the terminal follow below."""
     from rich.markup import escape
 
     from nacelle.report.table import plain_table
