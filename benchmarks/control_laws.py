@@ -29,7 +29,7 @@ from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
 from nacelle.control.pieces.desired import friction_along_twist
 from nacelle.control.poles import loop_poles
-from nacelle.dynamics.equilibrium import sample_poses
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from nacelle.simulation.driven_plant import DrivenPlant

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.errors import ObserverError
-from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.shapes import twist_units
 from nacelle.vision.camera import Shutter
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.settings import ObserverSettings

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.derivatives.linear import LinearModel, Pole, linearise
-    from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
+    from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
     from nacelle.dynamics.formulations.reference import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
         ForwardDynamics,
@@ -124,7 +124,7 @@ if TYPE_CHECKING:
     from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
     from nacelle.kinematics.mechanism.check import Check
     from nacelle.kinematics.mechanism.mobility import Mobility, mobility
-    from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
+    from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion, moved
     from nacelle.kinematics.pose import pose
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities

@@ -27,7 +27,7 @@ _MODULES = {
     "nacelle.dynamics.base_parameters.base_parameters": ("BaseParameters", "base_parameters"),
     "nacelle.dynamics.derivatives.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
     "nacelle.dynamics.derivatives.linear": ("LinearModel", "Pole", "linearise"),
-    "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose", "moved"),
+    "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose"),
     "nacelle.dynamics.forward": (
         "ForwardDynamics",
         "bias_forces",
@@ -122,7 +122,7 @@ _MODULES = {
     "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
     "nacelle.kinematics.mechanism.check": ("Check",),
     "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
-    "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion"),
+    "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion", "moved"),
     "nacelle.kinematics.pose": ("pose",),
     "nacelle.kinematics.pose_input": ("reference_pose",),
     "nacelle.kinematics.singularity": ("Singularities", "singularities"),

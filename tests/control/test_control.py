@@ -20,7 +20,7 @@ from nacelle.control.loop.closed_loop import closed_loop
 from nacelle.control.named import CONTROLLERS, KINDS, controller
 from nacelle.control.poles import loop_poles
 from nacelle.control.written import read_written
-from nacelle.dynamics.equilibrium import sample_poses
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.kinematic_model import actuator_positions
@@ -35,8 +35,9 @@ from nacelle.simulation.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
 from support.described import mechanism
-from support.hostile import PERIOD, admissible, hostile_robot, hostile_samples, way_out
+from support.hostile import HOSTILE, PERIOD, admissible, hostile_robot, hostile_samples, way_out
 from support.library import library_robot
+from support.pairwise import pairwise
 
 # ---- Controllers side by side
 
@@ -118,7 +119,12 @@ def test_every_motion_needs_an_actuator() -> None:
 
 # ---- Default gains: well damped over the workspace, by the robot's linear model; warnings beyond
 
-NAMES = ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart")
+NAMES = {
+    "planar": ("fivebar", "3rrr"),
+    "translating": ("delta", "orthoglide"),
+    "six motions": ("palida", "gough-stewart"),
+    "articulated": ("quattro",),
+}
 
 
 def well_damped(name: str, delay: float, count: int) -> None:
@@ -135,8 +141,7 @@ def test_default_gains_of_a_small_robot() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.5 * T, T])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "delay"), pairwise(name=NAMES, delay=(0.0, 0.5 * T, T)))
 def test_default_gains_of_the_library(name: str, delay: float) -> None:
     well_damped(name, delay, 150)
 
@@ -329,16 +334,17 @@ def test_places_of_what_is_wrong() -> None:
 
 # ---- Hostile desired motions and measured states, in every law: no force leaves, and the status says why
 
-ROBOTS = ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa")
 QUICK = ("fivebar", "quattro")
 
 
 def cases() -> list:
-    """Every law of every robot; the long ones are slow."""
+    """Every law of every robot: those of quick robots, a covering set of them as slow, and all as soak."""
     quick = {(robot, name) for robot in QUICK for name in ("sj", "ct-cartesian")}
     quick |= {("fivebar", name) for name in CONTROLLERS} | {("redundant planar 4-RRR", "ct-cartesian")}
-    every = [(robot, name) for robot in ROBOTS for name in CONTROLLERS]
-    return [case if case in quick else pytest.param(*case, marks=pytest.mark.slow) for case in every]
+    covering = set(pairwise(robot=HOSTILE, name=tuple(CONTROLLERS)))
+    every = [(robot, name) for robots in HOSTILE.values() for robot in robots for name in CONTROLLERS]
+    marks = [[] if c in quick else [pytest.mark.slow if c in covering else pytest.mark.soak] for c in every]
+    return [pytest.param(*case, marks=mark) for case, mark in zip(every, marks, strict=True)]
 
 
 def made_for(robot: Robot, name: str) -> Controller:

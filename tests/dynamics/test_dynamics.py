@@ -15,22 +15,23 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import compact_form, forward
-from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved, sample_poses
+from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.formulations import tree
-from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.joint_effort import joint_axes, rate_rows, rotors
+from nacelle.dynamics.jacobian import jacobian, sample_poses
+from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at
-from nacelle.dynamics.wrench import Wrench, inertial_wrench
+from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.actuation import joint_axes, rate_rows
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import moved, solved
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.inertia import parameters_from_com
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, Wrench
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import library_robot

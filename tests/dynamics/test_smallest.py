@@ -8,9 +8,9 @@ import pytest
 import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics import smallest
-from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.general import plan
 from nacelle.kinematics.general.plan import has_bar_axes

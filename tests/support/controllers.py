@@ -11,8 +11,8 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import twist_units
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from support.packages import compiled
 

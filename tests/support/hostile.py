@@ -14,13 +14,18 @@ import nacelle
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.actuation import unwrapped
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from support.stress_robots import STRESS
 
 Array = np.ndarray
 PERIOD = 0.01
+HOSTILE = {
+    "closed form": ("fivebar", "delta", "palida"),
+    "articulated, redundant or iterated": ("quattro", "redundant planar 4-RRR", "hexa"),
+}
+"""Robots whose laws meet hostile samples, by how their legs are solved."""
 _NUDGE = 1e-6
 
 

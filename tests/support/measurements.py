@@ -17,7 +17,8 @@ import nacelle
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.actuation import unwound_path
 from nacelle.kinematics.along import along
-from nacelle.kinematics.jacobian import NEAR, twist_units
+from nacelle.kinematics.jacobian import NEAR
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.trajectory import Fourier, Sample
 from nacelle.model.robot import Robot
 

@@ -11,11 +11,13 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model
 from nacelle.kinematics.elements.state import elements_at
-from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
-from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.verify.states import moved_poses, random_states
 

@@ -34,8 +34,8 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import scales
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve

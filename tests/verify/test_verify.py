@@ -10,8 +10,8 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.friction import axis_friction, spherical_friction
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.joint import FrictionTerm, Primitive
 from nacelle.model.platform import Payload
 from nacelle.spatial.scalar import Array

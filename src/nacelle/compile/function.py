@@ -19,6 +19,7 @@ from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
+from nacelle.program.minimise import minimise
 from nacelle.program.program import Program
 
 DIFFERENTIABLE = ("jax", "torch")
@@ -83,9 +84,10 @@ def _derivable(specification: Specification, store: Store | None) -> Derivable:
     """The program of a specification, with what follows from it in the cache."""
 
     def derived(part: str, make: Callable[[], Program]) -> Program:
-        return kept_program("differentiable", specification, make, store, part)
+        return kept_program("differentiable", specification, lambda: minimise(make()), store, part)
 
-    return Derivable(derived("program", specification.program), derived)
+    program = kept_program("differentiable", specification, specification.program, store, "program")
+    return Derivable(program, derived)
 
 
 # ---- compiling a physics function

@@ -24,9 +24,9 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial_models, poles_of
-from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.forward import mass_matrix
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian

@@ -40,11 +40,11 @@ from typing import NamedTuple
 
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
-from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, point_velocity
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, Stop
 from nacelle.model.leg import BASE
+from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
 
 

@@ -27,8 +27,9 @@ from nacelle.dynamics.compliance import (
     stop_energy,
     stop_of,
 )
-from nacelle.dynamics.joint_effort import friction_effort, rate_rows, rotor_rows, rotors
+from nacelle.dynamics.joint_effort import friction_effort, rotor_rows, rotors
 from nacelle.dynamics.state import State
+from nacelle.kinematics.actuation import rate_rows
 from nacelle.kinematics.tree.spanning_tree import point_velocity
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix

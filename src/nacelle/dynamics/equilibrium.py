@@ -33,22 +33,18 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.derivatives import differentiate, tangent
-from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.inverse import checked_forces, free_places, inverse_dynamics
+from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.external import checked_forces, checked_wrenches, load_names
+from nacelle.dynamics.inverse import free_places, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.operating_point import OperatingPoint
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.motion import settle, solved
-from nacelle.kinematics.native import native
+from nacelle.kinematics.motion import moved, settle, solved
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.underactuated import undriven
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # A step goes no further than this part of the robot's size, or this angle (rad).
@@ -223,52 +219,4 @@ def _residual(
     return results["R"], results["pose"], poses
 
 
-def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
-    """Poses x (..., nx) moved by steps e (..., n) along the tangent: x + X e, quaternions exp(e_rotation) q.
-
-    X (nx, n) is dx/de; e has translations (m) and a rotation vector (rad) in base axes, then joints of the
-    nacelle. `guess` are solutions at poses near by, as in `inverse_dynamics`.
-    """
-    layout = layout_of(robot.motion)
-    poses, y, _ = solved(robot, x, guess=guess)
-    X = native(tangent, robot)(poses, y)["x"]
-    result = poses + np.einsum("...ij,...j->...i", X, step)
-    if layout.quaternion is not None and layout.angular is not None:
-        turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
-        result[..., layout.quaternion] = turned
-    return np.asarray(result)
-
-
 # ---- poses around the reference that a robot can hold
-
-
-# Half the width of the box from which poses are drawn: in the robot's size, or rad.
-_REACH = 0.2
-# A pose whose conditioning is below this part of that in the reference is too near a singularity.
-_POOR = 0.2
-
-
-def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
-    """Random poses (count, nx) around the reference, within reach and limits and far from singularities.
-
-    They fill a box of 0.2 of the robot's size, and 0.2 rad, to either side, or the largest half, quarter, ...
-    of it of which at least every fourth pose can be held.
-
-    Raises:
-        UnreachableError: if there are no such poses.
-    """
-    rng = np.random.default_rng(seed)
-    x = reference_pose(robot)
-    fair = float(jacobian(robot, x).conditioning) * _POOR
-    units = twist_units(robot)
-    for halving in range(8):
-        steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * _REACH / 2.0**halving
-        # All poses start from the reference, whose tangent they follow.
-        poses = moved(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
-        good = inverse_kinematics(robot, poses).ok
-        good[good] = jacobian(robot, poses[good]).conditioning > fair
-        if np.count_nonzero(good) >= count:
-            return np.asarray(poses[good][:count])
-    raise UnreachableError(
-        f"{robot.name} holds hardly any pose around its reference within reach and limits: give poses"
-    )

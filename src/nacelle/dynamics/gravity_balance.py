@@ -39,16 +39,14 @@ import numpy as np
 
 from nacelle.compile import compile_function
 from nacelle.dynamics.derivatives.derivatives import force_changes
-from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.inverse import external_load
-from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.joint_effort import rate_rows
+from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at_rest
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
-from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.actuation import actuator_rows, rate_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.shapes import of_pose, of_unknowns

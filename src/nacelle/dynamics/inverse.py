@@ -45,21 +45,21 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.element_state import at_elements
-from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.external import checked_forces, stacked_wrenches, twist_and_derivative
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import leg_condition
-from nacelle.kinematics.jacobian import conditioning, scaled_inverse, scales
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import OneState, Ordinary
-from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
@@ -497,30 +497,6 @@ def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Comp
     if formulation == "compact":
         return compact_form.program("inverse", robot, options)
     return native(reference.inverse, robot, (("formulation", formulation), *options.items()))
-
-
-def twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
-    """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    return v, checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
-
-
-def checked_forces(robot: Robot, forces: Any, what: str = "tau") -> Array:
-    """Take actuator forces (..., actuators), N or N m; zero if None.
-
-    Raises:
-        KinematicsError: if the shape is wrong.
-    """
-    count = len(robot.actuators)
-    checked = np.zeros(count) if forces is None else np.asarray(forces, dtype=float)
-    if checked.shape[-1:] != (count,):
-        names = ", ".join(actuator.name for actuator in robot.actuators)
-        raise KinematicsError(
-            f"{robot.name} has {count} actuators ({names}), so {what} has the shape (..., {count}), "
-            f"got {checked.shape}"
-        )
-    return checked
 
 
 def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:

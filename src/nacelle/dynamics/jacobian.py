@@ -11,9 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nacelle.dynamics import compact_form
+from nacelle.errors import UnreachableError
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import Jacobian, judged
+from nacelle.kinematics.motion import moved
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
 
 
 def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
@@ -32,3 +40,37 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
             flagged, and J_r is NaN.
     """
     return judged(robot, compact_form.at_states("jacobian", robot, x, guess=guess))
+
+
+# Half the width of the box from which poses are drawn: in the robot's size, or rad.
+_REACH = 0.2
+
+
+# A pose whose conditioning is below this part of that in the reference is too near a singularity.
+_POOR = 0.2
+
+
+def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
+    """Random poses (count, nx) around the reference, within reach and limits and far from singularities.
+
+    They fill a box of 0.2 of the robot's size, and 0.2 rad, to either side, or the largest half, quarter, ...
+    of it of which at least every fourth pose can be held.
+
+    Raises:
+        UnreachableError: if there are no such poses.
+    """
+    rng = np.random.default_rng(seed)
+    x = reference_pose(robot)
+    fair = float(jacobian(robot, x).conditioning) * _POOR
+    units = twist_units(robot)
+    for halving in range(8):
+        steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * _REACH / 2.0**halving
+        # All poses start from the reference, whose tangent they follow.
+        poses = moved(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
+        good = inverse_kinematics(robot, poses).ok
+        good[good] = jacobian(robot, poses[good]).conditioning > fair
+        if np.count_nonzero(good) >= count:
+            return np.asarray(poses[good][:count])
+    raise UnreachableError(
+        f"{robot.name} holds hardly any pose around its reference within reach and limits: give poses"
+    )

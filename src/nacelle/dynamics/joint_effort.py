@@ -30,46 +30,12 @@ from nacelle.dynamics.compliance import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
-from nacelle.dynamics.wrench import Wrench
-from nacelle.kinematics.actuation import joint_rate_row, rate_bias
-from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.actuation import JointAxis, joint_rate_row, rate_bias, rate_rows
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
-from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
-
-
-class JointAxis(NamedTuple):
-    """One primitive of a joint.
-
-    Attributes:
-        directions: unit vectors as columns (3, k): one, three of a spherical joint.
-        point: a point of the axis (3,), m.
-        is_rotation: whether it is a rotation.
-    """
-
-    directions: Array
-    point: Array
-    is_rotation: bool
-
-    def along(self, linear: Array, angular: Array) -> Array:
-        """Components (k, ...) along the axis: rates of relative velocities at its point, efforts of a wrench.
-
-        Of relative accelerations they are the accelerations of a revolute or prismatic joint: what the motion
-        of the axis itself adds is perpendicular to it.
-
-        Args:
-            linear: velocity, acceleration or force (3, ...), which counts if the axis slides.
-            angular: angular velocity, angular acceleration or moment (3, ...), which counts if it turns.
-        """
-        return np.asarray(self.directions.T @ (angular if self.is_rotation else linear))
-
-    def wrench(self, effort: Array) -> Wrench:
-        """The wrench about the point of efforts (k,) along the axis."""
-        along, zero = self.directions @ effort, np.zeros(3)
-        return Wrench(zero, along) if self.is_rotation else Wrench(along, zero)
 
 
 def relative_spin(axis: JointAxis, w: tuple[Array, Array], w_dot: tuple[Array, Array]) -> Array:
@@ -85,27 +51,6 @@ def relative_spin(axis: JointAxis, w: tuple[Array, Array], w_dot: tuple[Array, A
     """
     rate = w_dot[1] - w_dot[0]
     return rate + cross(w[1], w[0]) if axis.directions.shape[1] == 3 else rate
-
-
-def joint_axes(joint: Joint, first: Pose, second: Pose) -> list[JointAxis]:
-    """The axes of a joint, in the order of its primitives, from its two frames in common axes.
-
-    The second axis of a universal joint and the slides after a spherical joint move with the second frame. A
-    massless point has no orientation, so a joint to it rotates freely.
-    """
-    if joint.kind is JointKind.POINT:
-        return []
-    point = first.p if joint.kind is JointKind.SPHERICAL_PLANAR else second.p
-    axes = []
-    for k, primitive in enumerate(joint.primitives):
-        if primitive is Primitive.SPHERICAL:
-            axes.append(JointAxis(second.R, point, True))
-            continue
-        later = k > 0 and joint.kind in (JointKind.UNIVERSAL, JointKind.SPHERICAL_PLANAR)
-        axes.append(
-            JointAxis((second if later else first).R[:, [primitive.axis]], point, primitive.is_rotation)
-        )
-    return axes
 
 
 # ---- what joints require beside the bodies: friction, springs, and rotors behind gears
@@ -170,29 +115,6 @@ def axis_effort(
 
 
 # ---- over the rates of the tree
-
-
-def closure_axes(joint: Joint, motion: TreeMotion) -> list[JointAxis]:
-    """Axes of a closure, base axes; of a spherical joint x, y, z of the base, which cost no rotation."""
-    axes = joint_axes(joint, *closure_frames(joint, motion))
-    return [axis._replace(directions=np.eye(3)) if axis.directions.shape[1] == 3 else axis for axis in axes]
-
-
-def rate_rows(robot: Robot, motion: TreeMotion, index: int) -> list[Array]:
-    """For every axis of a joint its rates (k, rates) over the rates of the tree."""
-    joint = robot.joints[index]
-    rows = []
-    if index >= robot.tree:
-        for axis in closure_axes(joint, motion):
-            J1 = motion.point_jacobian(joint.predecessor, axis.point)
-            J2 = motion.point_jacobian(joint.successor, axis.point)
-            rows.append(axis.along(J2[:3] - J1[:3], J2[3:] - J1[3:]))
-        return rows
-    start = robot.platform_nv + robot.v_slices[index].start
-    for primitive in joint.primitives:
-        rows.append(np.eye(motion.columns.shape[1])[start : start + primitive.nv])
-        start += primitive.nv
-    return rows
 
 
 def rotor_rows(robot: Robot, motion: TreeMotion, index: int) -> Array:

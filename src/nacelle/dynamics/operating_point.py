@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, twist_and_derivative
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot

@@ -65,12 +65,13 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.external import wrenches_on_bodies
-from nacelle.dynamics.joint_effort import closure_axes, joint_efforts
+from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
-from nacelle.dynamics.wrench import Wrench, body_wrenches
+from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
+from nacelle.kinematics.actuation import closure_axes
 from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import generic_poses
@@ -86,6 +87,7 @@ from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 

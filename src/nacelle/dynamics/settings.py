@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.wrench import Wrench
 from nacelle.errors import KinematicsError
+from nacelle.spatial.pose import Wrench
 
 
 def above_zero(value: Any, what: str) -> float:

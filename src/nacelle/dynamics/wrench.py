@@ -12,7 +12,6 @@ here: they differ in the motion that they give to it, and in the directions alon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,30 +20,8 @@ from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, cross
-
-
-class Wrench(NamedTuple):
-    """A force (N) and a moment (N m) about a point."""
-
-    f: Array
-    n: Array
-
-    def about(self, arm: Array) -> Wrench:
-        """The same wrench about a point that lies at -arm (3,), m, from the old one: n + arm x f."""
-        return Wrench(self.f, self.n + cross(arm, self.f))
-
-    def in_axes(self, R: Array) -> Wrench:
-        """The same wrench in other axes, [R f; R n] with R (3, 3) from the old ones to the new ones."""
-        return Wrench(R @ self.f, R @ self.n)
-
-    def plus(self, other: Wrench) -> Wrench:
-        """The sum of two wrenches about the same point."""
-        return Wrench(self.f + other.f, self.n + other.n)
-
-    def minus(self, other: Wrench) -> Wrench:
-        """The difference of two wrenches about the same point."""
-        return Wrench(self.f - other.f, self.n - other.n)
 
 
 def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wrench:

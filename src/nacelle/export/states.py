@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.elements.state import elements_at
 from nacelle.kinematics.iteration.unknowns import unknowns
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -27,10 +27,10 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import States, evaluated
+from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import rates_of
 from nacelle.kinematics.underactuated import undriven
-from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.rotation import skew
@@ -75,23 +75,6 @@ def scaled_inverse(robot: Robot, inverse: Array) -> Array:
     """J_r^-1 without units (..., actuators, n): prismatic rows over the size, translations times it."""
     rows, columns = scales(robot)
     return np.asarray(inverse / rows[:, None] * columns)
-
-
-def scales(robot: Robot) -> tuple[Array, Array]:
-    """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
-    rows = [1.0 if revolute else robot.size for revolute in robot.revolute_actuators]
-    return np.array(rows), twist_units(robot)
-
-
-def twist_units(robot: Robot) -> Array:
-    """What the entries of the reduced twist (n,) count in: the robot's size for lengths, 1 for angles."""
-    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
-
-
-def _is_length(robot: Robot, coordinate: str) -> bool:
-    if coordinate in AXES:
-        return coordinate in AXES[:3]
-    return not robot.joints[robot.joint(coordinate)].primitives[0].is_rotation
 
 
 def conditioning(matrices: Array, rank: int | None = None) -> Array:

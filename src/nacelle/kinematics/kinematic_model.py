@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows, rate_rows
 from nacelle.kinematics.branch import WRONG, branch_numbers
 from nacelle.kinematics.configuration import (
     Configuration,
@@ -29,6 +29,7 @@ from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.margins import closed_form_margin, margins
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.spanning_tree import (
@@ -36,9 +37,12 @@ from nacelle.kinematics.tree.spanning_tree import (
     point_velocity,
     tree_velocity,
 )
+from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.solve import solve
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -244,3 +248,65 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
         "v": pack([u[rate] for rate in mechanism.independent]),
         "a": pack([u_dot[rate] + own[place[rate]] for rate in mechanism.independent]),
     }
+
+
+def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
+    """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
+
+    For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
+    motion they are the rates at unit entries of the reduced twist.
+    """
+    now = configuration(robot, x, y)
+    size = now.mechanism.chart_size
+    response = respond(rate_equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
+    return response.u, response.dependent[:size]
+
+
+def has_tilts(mechanism: Mechanism) -> bool:
+    """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
+    return mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3
+
+
+@physics(x=of_pose, y=of_unknowns)
+def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """How x (nx, n) and y (ny, n) change along the entries of the reduced twist; and T, v = T x'."""
+    mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
+    T: Array = np.eye(n)
+    inverse: Array = np.eye(n)
+    changes: list[Array] = []
+    if mechanism.ny or has_tilts(mechanism):
+        u, dependent = coordinate_rates(robot, x, y)
+        if has_tilts(mechanism):
+            T = np.stack([u[rate] for rate in mechanism.independent])
+            inverse = solve(T, np.eye(n))
+        changes = [*(dependent @ inverse), *_joint_changes(robot, x, y, u @ inverse)]
+    rows: list[Array] = []
+    for name in layout.x_names:
+        if layout.quaternion is not None and name == "qx":
+            quat, w = x[layout.quaternion], np.eye(n)[layout.angular]
+            turned = [0.5 * quat_product(pack([*column, 0.0]), quat) for column in w.T]
+            rows += list(np.stack(turned, axis=1))
+        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
+            rows.append(inverse[layout.v_index(name)])
+    return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
+
+
+def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
+    """Changes of the joints' coordinates in y, rows (n,), at rates u (rates, n) of the tree."""
+    changes: list[Array] = []
+    mechanism = mechanism_of(robot)
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.SPHERICAL:
+                quat = y[start : start + 4]
+                turned = [0.5 * quat_product(quat, pack([*w, 0.0])) for w in u[rate : rate + 3].T]
+                changes += list(np.stack(turned, axis=1))
+            else:
+                changes.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    if mechanism.counted:
+        motion = configuration(robot, x, y).motion
+        changes += [rate_rows(robot, motion, j)[number][0] @ u for j, number in mechanism.counted]
+    return changes

@@ -21,16 +21,19 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import along_path
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
+from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.limits import angle_places
+from nacelle.kinematics.margins import failure, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 
@@ -219,3 +222,19 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
     return JointMotion(robot, outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)
+
+
+def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
+    """Poses x (..., nx) moved by steps e (..., n) along the tangent: x + X e, quaternions exp(e_rotation) q.
+
+    X (nx, n) is dx/de; e has translations (m) and a rotation vector (rad) in base axes, then joints of the
+    nacelle. `guess` are solutions at poses near by, as in `inverse_dynamics`.
+    """
+    layout = layout_of(robot.motion)
+    poses, y, _ = solved(robot, x, guess=guess)
+    X = native(tangent, robot)(poses, y)["x"]
+    result = poses + np.einsum("...ij,...j->...i", X, step)
+    if layout.quaternion is not None and layout.angular is not None:
+        turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
+        result[..., layout.quaternion] = turned
+    return np.asarray(result)

@@ -27,7 +27,6 @@ from dataclasses import replace
 from typing import Any
 
 from nacelle.program.graph import Graph, reachable
-from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable, spans
 from nacelle.program.trace import Trace, graph_of, linear
 
@@ -263,7 +262,7 @@ def directional_program(
     if values:
         outputs, made = (*program.outputs, *outputs), [*roots, *made]
     inputs = (*program.inputs, *_named(moving, "d_{}"))
-    return _minimised(f"{program.name}_tangent", graph, inputs, outputs, made)
+    return _listed(f"{program.name}_tangent", graph, inputs, outputs, made)
 
 
 def cotangent(program: Program) -> Program:
@@ -281,14 +280,14 @@ def cotangent(program: Program) -> Program:
         seeds[root] = graph.add(seeds[root], weight) if root in seeds else weight
     inputs = (*program.inputs, *_named(program.outputs, "{}_bar"))
     made = reverse(graph, seeds, [graph.input(k) for k in range(size)])
-    return _minimised(f"{program.name}_cotangent", graph, inputs, _named(program.inputs, "{}_bar"), made)
+    return _listed(f"{program.name}_cotangent", graph, inputs, _named(program.inputs, "{}_bar"), made)
 
 
 def _named(variables: Sequence[Variable], form: str) -> tuple[Variable, ...]:
     return tuple(replace(variable, name=form.format(variable.name)) for variable in variables)
 
 
-def _minimised(
+def _listed(
     name: str,
     graph: Graph,
     inputs: Sequence[Variable],
@@ -297,4 +296,4 @@ def _minimised(
 ) -> Program:
     zero = graph.const(0.0)
     roots = [zero if node is None else node for node in nodes]
-    return minimise(linear(name, graph, inputs, outputs, roots))
+    return linear(name, graph, inputs, outputs, roots)

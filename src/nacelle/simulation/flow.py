@@ -20,9 +20,9 @@ import numpy as np
 
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import wrenches_along_twist
-from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
+from nacelle.kinematics.actuation import rate_rows
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of

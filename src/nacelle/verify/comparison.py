@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.underactuated import coordinate_places, undriven
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of

@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import UnobservableError
-from nacelle.kinematics.jacobian import body_jacobian, twist_units
+from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.rotation import skew

@@ -12,11 +12,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives, tangent
+from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.tree.closure import closure_gaps

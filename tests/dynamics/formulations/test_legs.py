@@ -15,7 +15,6 @@ from nacelle.dynamics.formulations import bodies, legs, tree
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
-from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.configuration import Configuration, MovingConfiguration
 from nacelle.kinematics.jacobian import leg_jacobians
@@ -33,7 +32,7 @@ from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, Wrench
 from nacelle.spatial.scalar import Array
 from support import leg_direct_model
 from support.compare import assert_same

@@ -27,8 +27,9 @@ from nacelle.dynamics.models import Model, model
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.general.plan import sample_states
 from nacelle.kinematics.iteration.weak import WEAK_PIVOT
-from nacelle.kinematics.jacobian import conditioning, twist_units
+from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.between import Damper, LineSpring
 from nacelle.verify import verify
 from nacelle.verify.states import random_states

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.gravity_balance import balance_gravity
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.model.joint import Spring
 from support.compare import relative_error
 from support.pendulum import ARM, CENTRE, HEIGHT, MASS, PENDULUM, G

@@ -33,9 +33,9 @@ import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters

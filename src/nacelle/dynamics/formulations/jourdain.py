@@ -21,10 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import axis_effort, joint_axes, loaded_joints, relative_spin
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import inertial_wrench
+from nacelle.kinematics.actuation import joint_axes
 from nacelle.kinematics.tree.spanning_tree import Step, step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM

@@ -22,10 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import JointAxis, axis_effort, joint_axes, loaded_joints, relative_spin
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrench
+from nacelle.kinematics.actuation import JointAxis, joint_axes
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.model.joint import Joint, Lock

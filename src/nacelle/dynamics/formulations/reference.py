@@ -40,9 +40,8 @@ from nacelle.dynamics.state import State, state_at, state_at_rest
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.general.rods import with_axisymmetric_rods
-from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients

@@ -38,13 +38,14 @@ from typing import Any
 from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
-from nacelle.kinematics.general.actuators import ClosureRate, node_closure_axes
-from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
+from nacelle.kinematics.general.actuators import node_closure_axes
+from nacelle.kinematics.general.legs import ClosureRate, Legs, MechanismMotion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
+from nacelle.kinematics.general.rods import MassPointRod
 from nacelle.kinematics.general.tie_motion import far_acceleration, slip
-from nacelle.kinematics.general.ties import MassPointRod, Tie
+from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.leg import BASE

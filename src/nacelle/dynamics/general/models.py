@@ -48,8 +48,7 @@ from nacelle.kinematics.general.placed import (
 from nacelle.kinematics.general.plan import has_bar_axes, plan_of
 from nacelle.kinematics.general.solve import determinant
 from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, plus_times
-from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics

@@ -50,8 +50,7 @@ from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import active_rates
 from nacelle.kinematics.general.solve import determinant, solve_in_order
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
-from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
 from nacelle.model.joint import JointKind
 from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
 from nacelle.model.robot import Robot, body_parameters

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nacelle.kinematics.general.actuators import ClosureRate
-from nacelle.kinematics.general.legs import Legs, Rates, merge
+from nacelle.kinematics.general.legs import ClosureRate, Legs, Rates, merge
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns, weighed
 from nacelle.kinematics.general.ties import Tie

@@ -40,11 +40,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.external import load_names
-from nacelle.dynamics.joint_effort import rate_rows, rotors
+from nacelle.dynamics.joint_effort import rotors
 from nacelle.elastic.beam.functions import integral_of_product
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.actuation import rate_rows
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale

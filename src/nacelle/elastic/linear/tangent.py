@@ -38,13 +38,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import joint_axes
 from nacelle.elastic.beam.newton_euler import axial_forces
 from nacelle.elastic.beam.shapes import Shapes
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import actuator_scale, closure_springs, spring_row
-from nacelle.kinematics.actuation import actuator_steps
+from nacelle.kinematics.actuation import actuator_steps, joint_axes
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_frames, closure_gaps, closure_step

@@ -18,17 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.equilibrium import moved
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import actuator_scales, unwound
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
-from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -31,15 +31,13 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import smallest
-from nacelle.dynamics.derivatives.derivatives import has_tilts
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.configuration import configuration, moving
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.jacobian import scales
-from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
+from nacelle.kinematics.kinematic_model import coordinate_motions, has_tilts, inverse_jacobian
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns
+from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns, scales
 from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse

@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.optimise import Design
 from nacelle.identification.excitation.result import stroke_line, uses_along
-from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.trajectory import Trapezoid
 from nacelle.model.reduced import layout_of
 from nacelle.progress import task

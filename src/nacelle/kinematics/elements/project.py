@@ -28,10 +28,10 @@ from nacelle.kinematics.along import twist_from_rates
 from nacelle.kinematics.elements.layout import StateVariable
 from nacelle.kinematics.elements.placement import element_layout
 from nacelle.kinematics.elements.state import ElementState, element_state, elements_at, require_elements
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn

@@ -14,18 +14,13 @@ point. By equal power a unit force of actuator k alone is along the reduced twis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from nacelle.kinematics.general.legs import Legs, Rates, merge
-from nacelle.kinematics.general.motion import columns
+from nacelle.kinematics.general.legs import ClosureRate, Legs, Rates
 from nacelle.kinematics.general.placed import Placed, active_rates
-from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
-from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.model.joint import JointKind, Primitive
-from nacelle.spatial.scalar import Array, Scalar, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, pack
 
 
 def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
@@ -40,47 +35,6 @@ def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
         else first.R[:, primitive.axis]
         for number, primitive in enumerate(joint.primitives)
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class ClosureRate:
-    """The rate of a revolute or prismatic closure: of its second body seen from the first.
-
-    Attributes:
-        tie: its tie.
-        e: its axis in the tie's axes, unit vector (3,).
-        revolute: whether it is revolute.
-        actuator: number of its actuator; None if it is passive.
-        rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
-    """
-
-    tie: Tie
-    e: Array
-    revolute: bool
-    actuator: int | None
-    rotor: Scalar
-
-    def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
-        """A unit force along it, N or N m: forces along the rates of the leg, and along those of the nacelle.
-
-        -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
-        """
-        placed, tie = legs.placed, self.tie
-        trees = placed.trees
-        sign = 1.0 if tie.first else -1.0
-        if tie.other is None:
-            near, far = tie_columns(trees, tie), {}
-        else:
-            near = columns(trees, tie.node, tie.own, tie.axes)
-            far = columns(trees, *tie.other, tie.axes)
-        gamma: Rates = {}
-        for side, moved in ((-sign, near), (sign, far)):
-            merge(
-                gamma, {rate: side * dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
-            )
-        e = sign * self.e
-        force, moment = (ZERO, e) if self.revolute else (e, ZERO)
-        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
 
 
 def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.loops import NacelleLoop, nacelle_loops
-from nacelle.kinematics.general.motion import NodeMotion, outward
+from nacelle.kinematics.general.motion import NodeMotion, columns, outward
 from nacelle.kinematics.general.nacelle import MovingFrame, PoleFrame
 from nacelle.kinematics.general.placed import GeneralPlan, Placed
 from nacelle.kinematics.general.solve import Factors, Solved, factorise, solve_in_order
@@ -27,11 +27,13 @@ from nacelle.kinematics.general.tie_motion import (
     given_accelerations,
     given_rates,
     onto_nacelle,
+    tie_columns,
     weighed,
 )
+from nacelle.kinematics.general.ties import Tie
 from nacelle.kinematics.general.vectors import ZERO, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, dot, pack
 from nacelle.spatial.solve import solve
 
 Rates = dict[int, Scalar]
@@ -382,3 +384,44 @@ def motion_as_given(
     u_dot = {**legs.accelerations(states.at({}), given.u_dot), **given.u_dot}
     moving = states.at(u_dot)
     return MechanismMotion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureRate:
+    """The rate of a revolute or prismatic closure: of its second body seen from the first.
+
+    Attributes:
+        tie: its tie.
+        e: its axis in the tie's axes, unit vector (3,).
+        revolute: whether it is revolute.
+        actuator: number of its actuator; None if it is passive.
+        rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
+    """
+
+    tie: Tie
+    e: Array
+    revolute: bool
+    actuator: int | None
+    rotor: Scalar
+
+    def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
+        """A unit force along it, N or N m: forces along the rates of the leg, and along those of the nacelle.
+
+        -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
+        """
+        placed, tie = legs.placed, self.tie
+        trees = placed.trees
+        sign = 1.0 if tie.first else -1.0
+        if tie.other is None:
+            near, far = tie_columns(trees, tie), {}
+        else:
+            near = columns(trees, tie.node, tie.own, tie.axes)
+            far = columns(trees, *tie.other, tie.axes)
+        gamma: Rates = {}
+        for side, moved in ((-sign, near), (sign, far)):
+            merge(
+                gamma, {rate: side * dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+            )
+        e = sign * self.e
+        force, moment = (ZERO, e) if self.revolute else (e, ZERO)
+        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)

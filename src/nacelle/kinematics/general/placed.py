@@ -23,11 +23,10 @@ from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
-from nacelle.kinematics.general.rods import rods_of
+from nacelle.kinematics.general.rods import MassPointRod, rods_of
 from nacelle.kinematics.general.solve import ConstantRows, Order, solve_in_order, without_constant_rows
 from nacelle.kinematics.general.ties import (
     GivenLine,
-    MassPointRod,
     Tie,
     bar_tie,
     closure_tie,

@@ -14,10 +14,10 @@ takes 2/3 and 1/3 at the ends instead). So A requires m_A a_A + m_AB a_B and B r
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.ties import MassPointRod
 from nacelle.kinematics.legs.chain import TOLERANCE, end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -142,3 +142,32 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:
             rubs=any(any(robot.joints[end].friction) for end in (j, c)),
         )
     return rods
+
+
+@dataclass(frozen=True)
+class MassPointRod:
+    """A body between two spherical joints that is three masses: at A, at B and between them.
+
+    Attributes:
+        body: its index.
+        joint: the tree joint at A.
+        closure: the closure at B.
+        bodies: the bodies that carry A and B.
+        points: A and B in the frames of these bodies.
+        masses: at A, at B, and between them, kg.
+        length2: square of the distance of A and B, m^2.
+        rubs: whether its joints have friction.
+    """
+
+    body: int
+    joint: int
+    closure: int
+    bodies: tuple[int, int]
+    points: tuple[Array, Array]
+    masses: tuple[Scalar, Scalar, Scalar]
+    length2: Scalar
+    rubs: bool = False
+
+    def resists_rotation(self, friction: bool) -> bool:
+        """Whether its rotation requires something: friction at its ends, where that counts."""
+        return friction and self.rubs

@@ -38,6 +38,7 @@ from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import PlacedNacelle
+from nacelle.kinematics.general.rods import MassPointRod
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.kinematics.tree.closure import coupling_rates
 from nacelle.model.joint import Joint
@@ -69,35 +70,6 @@ class GivenLine(NamedTuple):
         """The same line with all its vectors changed, to other axes."""
         r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
         return GivenLine(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
-
-
-@dataclass(frozen=True)
-class MassPointRod:
-    """A body between two spherical joints that is three masses: at A, at B and between them.
-
-    Attributes:
-        body: its index.
-        joint: the tree joint at A.
-        closure: the closure at B.
-        bodies: the bodies that carry A and B.
-        points: A and B in the frames of these bodies.
-        masses: at A, at B, and between them, kg.
-        length2: square of the distance of A and B, m^2.
-        rubs: whether its joints have friction.
-    """
-
-    body: int
-    joint: int
-    closure: int
-    bodies: tuple[int, int]
-    points: tuple[Array, Array]
-    masses: tuple[Scalar, Scalar, Scalar]
-    length2: Scalar
-    rubs: bool = False
-
-    def resists_rotation(self, friction: bool) -> bool:
-        """Whether its rotation requires something: friction at its ends, where that counts."""
-        return friction and self.rubs
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from nacelle.errors import CalibrationError
-from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import States
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector

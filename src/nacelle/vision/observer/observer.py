@@ -35,7 +35,7 @@ import numpy as np
 
 from nacelle.errors import ObserverError
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera

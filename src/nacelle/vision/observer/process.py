@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.derivatives import has_tilts, tangent
+from nacelle.kinematics.kinematic_model import has_tilts, tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns

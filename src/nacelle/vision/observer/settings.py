@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import ObserverError
-from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -42,10 +42,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import JointAxis, axis_effort, joint_axes, loaded_joints, relative_spin
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
-from nacelle.dynamics.wrench import Wrench, body_wrench
+from nacelle.dynamics.wrench import body_wrench
+from nacelle.kinematics.actuation import JointAxis, joint_axes
 from nacelle.kinematics.configuration import selections
 from nacelle.kinematics.elements.chain import (
     end_zeros,
@@ -76,6 +77,7 @@ from nacelle.kinematics.tree.spanning_tree import point_acceleration, point_velo
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import has_mass
+from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, pack
 
 
