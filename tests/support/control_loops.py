@@ -9,7 +9,8 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.pieces.pose import displaced, pose_difference
-from nacelle.dynamics.inverse import external_load, inverse_dynamics
+from nacelle.dynamics.compact_form import external_load
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot

@@ -13,6 +13,7 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
+from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.mass_rank import is_singular
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
@@ -96,3 +97,10 @@ def at_states(
     by_tree = pivoted(name, robot, own)
     function = getattr(smallest, name)
     return evaluated(function, robot, x, *others, load=load, guess=guess, options=shaping, pivoted=by_tree)
+
+
+def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
+    """External wrenches as a force along the reduced twist L (..., n), N or N m (see `external`)."""
+    if not external:
+        return np.zeros(robot.motion.n)
+    return np.asarray(native(reference.projected, robot)(x, y, stacked_wrenches(robot, external)))

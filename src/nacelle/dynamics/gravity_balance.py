@@ -38,10 +38,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
+from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.formulations.tree import generalised_force
-from nacelle.dynamics.inverse import external_load
 from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at_rest

@@ -44,8 +44,9 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
+from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.element_state import at_elements
-from nacelle.dynamics.external import checked_forces, stacked_wrenches, twist_and_derivative
+from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
@@ -503,13 +504,6 @@ def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:
     """Actuator forces (..., actuators) as a force along the reduced twist (..., n): J_r^-T Gamma."""
     A = native(inverse_jacobian, robot)(x, y)["J"]
     return np.asarray(np.einsum("...ij,...i->...j", A, forces))
-
-
-def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
-    """External wrenches as a force along the reduced twist L (..., n), N or N m (see `external`)."""
-    if not external:
-        return np.zeros(robot.motion.n)
-    return np.asarray(native(reference.projected, robot)(x, y, stacked_wrenches(robot, external)))
 
 
 def _formulation(robot: Robot, name: str, shared: bool = False) -> str:

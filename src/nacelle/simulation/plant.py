@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics import smallest
+from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.inverse import external_load
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics

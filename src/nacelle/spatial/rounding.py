@@ -25,8 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.spatial.recorded import is_recorded
-
 # Two floats that differ by no more units in the last place count as one number: 7e-15 at most, relative.
 ULPS = 32
 # The same for constants that a program has folded: differences have enlarged the rounding of their terms.
@@ -158,7 +156,10 @@ def first_smallest(values: Any) -> int:
 def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
     """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
     if values.dtype == object:
-        flat = [value if is_recorded(value) else float(value) for value in values.ravel()]
+        # Floats that remember how they were made stay what they are.
+        flat = [
+            float(v) if isinstance(v, np.floating) or not isinstance(v, float) else v for v in values.ravel()
+        ]
         result = np.empty(values.size, dtype=object)
         result[:] = [_cleaned(value, scale) for value in flat]
         return result.reshape(values.shape)

@@ -13,9 +13,10 @@ import numpy as np
 
 from nacelle.dynamics.formulations import reference
 from nacelle.errors import SingularError
+from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -65,14 +66,15 @@ def require_inertia(robot: Robot) -> None:
 @lru_cache(maxsize=64)
 def _without_inertia(robot: Robot) -> tuple[str, ...]:
     """Coordinates of the motion along which nothing has inertia, at any pose."""
-    x, y = mechanism_of(robot).reference
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
     left = _zero_motions(reference.inertia(robot, x, y)["M"])
     if not np.any(left):
         return ()
     # Singular at the reference; a robot that is not so near it is singular at some poses alone.
     near = x + _FAR * robot.size * np.random.default_rng(0).normal(size=(_POSES, len(x)))
-    poses, unknowns, _ = solved(robot, near)
-    for M in native(reference.inertia, robot)(poses, unknowns)["M"]:
+    poses, _ = checked_poses(robot, near)
+    for M in native(reference.inertia, robot)(poses, unknowns(mechanism, poses).y)["M"]:
         if np.all(np.isfinite(M)):
             left &= _zero_motions(M)
     return tuple(name for name, bad in zip(robot.motion.coordinates, left, strict=True) if bad)

@@ -406,3 +406,14 @@ def _side(legs: Legs, motion: MechanismMotion, tie: Tie, *, far: bool) -> tuple[
     vectors = (moving.w, moving.w_dot, moving.acceleration(point))
     w, w_dot, a = (trees.up(node, vector, tie.axes) for vector in vectors)
     return w, w_dot, a
+
+
+WITHOUT_INERTIA = (
+    require_rods,
+    require_efforts,
+    require_closures,
+    require_nacelle_closures,
+    require_line_springs,
+    require_dampers,
+)
+"""What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""

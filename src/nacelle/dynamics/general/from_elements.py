@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.general.inertial import carried_numbers, heavy_ends
-from nacelle.dynamics.general.models import actuator_forces, is_direct, settled_way
+from nacelle.dynamics.general.models import actuator_forces, settled_way
 from nacelle.dynamics.general.regressor import linear_form, required_power
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.elements.from_inputs import element_samples, element_shapes, elements_from_encoders
 from nacelle.kinematics.elements.placement import ElementMotion
 from nacelle.kinematics.general.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
-from nacelle.kinematics.general.placed import WHOLE, Way, place_as_seen
+from nacelle.kinematics.general.placed import WHOLE, Way, is_direct, place_as_seen
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms

@@ -22,6 +22,7 @@ from nacelle.dynamics.energy import potential
 from nacelle.dynamics.formulations.bodies import mass_figure
 from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.efforts import (
+    WITHOUT_INERTIA,
     closure_acceleration,
     require_closures,
     require_dampers,
@@ -35,17 +36,15 @@ from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.kinematics.general.legs import Legs, MechanismMotion, factorised, motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
-    WHOLE,
-    GeneralPlan,
     Way,
     active_rates,
     is_counted_from_pole,
-    place,
+    is_direct,
 )
-from nacelle.kinematics.general.plan import has_bar_axes, plan_of
+from nacelle.kinematics.general.plan import has_bar_axes, legs_at, plan_of
 from nacelle.kinematics.general.solve import determinant
 from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
@@ -54,22 +53,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, sqrt
 from nacelle.spatial.solve import solve
-
-WITHOUT_INERTIA = (
-    require_rods,
-    require_efforts,
-    require_closures,
-    require_nacelle_closures,
-    require_line_springs,
-    require_dampers,
-)
-"""What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""
-
-
-def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
-    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
-    plan = plan_of(robot, way)
-    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:
@@ -181,12 +164,6 @@ def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Counted, load:
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
     return {"force": force, "pivot": pack([pivot])[0]}
-
-
-def is_direct(plan: GeneralPlan) -> bool:
-    """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
-    count = sum(len(leg.order.active) for leg in plan.legs)
-    return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)
 
 
 def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:

@@ -36,10 +36,10 @@ import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.general.efforts import (
+    WITHOUT_INERTIA,
     closure_acceleration,
     require_rods,
 )
-from nacelle.dynamics.general.models import WITHOUT_INERTIA, is_direct, legs_at
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
@@ -47,7 +47,8 @@ from nacelle.kinematics.general.legs import Legs, MechanismMotion, Rates, merge,
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
-from nacelle.kinematics.general.placed import active_rates
+from nacelle.kinematics.general.placed import active_rates, is_direct
+from nacelle.kinematics.general.plan import legs_at
 from nacelle.kinematics.general.solve import determinant, solve_in_order
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales

@@ -386,3 +386,9 @@ def active_rates(robot: Robot) -> dict[int, int]:
         for k, actuator in enumerate(robot.actuators)
         if actuator.joint < robot.tree
     }
+
+
+def is_direct(plan: GeneralPlan) -> bool:
+    """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
+    count = sum(len(leg.order.active) for leg in plan.legs)
+    return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

@@ -37,7 +37,7 @@ from nacelle.kinematics.branch import is_on_branch
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
 from nacelle.kinematics.general.leg_trees import Idle
-from nacelle.kinematics.general.legs import factorised
+from nacelle.kinematics.general.legs import Legs, factorised
 from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     WHOLE,
@@ -49,6 +49,7 @@ from nacelle.kinematics.general.placed import (
     Way,
     active_rates,
     leg_rates,
+    place,
     place_configured,
     placed_at,
 )
@@ -466,3 +467,9 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     M[:, ~filled] = 0.0
     order = find_order(M, rates, frozenset(active_rates(robot)), prices)
     return LegOrder(order, zeros, (), tuple(units))
+
+
+def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
+    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
+    plan = plan_of(robot, way)
+    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
