@@ -116,10 +116,12 @@ if TYPE_CHECKING:
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
+        Singularities,
         body_jacobian,
         joint_jacobian,
         leg_jacobians,
         platform_jacobian,
+        singularities,
     )
     from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
     from nacelle.kinematics.mechanism.check import Check
@@ -127,7 +129,6 @@ if TYPE_CHECKING:
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion, moved
     from nacelle.kinematics.pose import pose
     from nacelle.kinematics.pose_input import reference_pose
-    from nacelle.kinematics.singularity import Singularities, singularities
     from nacelle.kinematics.tools import ToolPose, ToolTrajectory, tool_pose
     from nacelle.kinematics.trajectory import (
         BangBang,

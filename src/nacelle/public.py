@@ -114,10 +114,12 @@ _MODULES = {
     "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",
+        "Singularities",
         "body_jacobian",
         "joint_jacobian",
         "leg_jacobians",
         "platform_jacobian",
+        "singularities",
     ),
     "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
     "nacelle.kinematics.mechanism.check": ("Check",),
@@ -125,7 +127,6 @@ _MODULES = {
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion", "moved"),
     "nacelle.kinematics.pose": ("pose",),
     "nacelle.kinematics.pose_input": ("reference_pose",),
-    "nacelle.kinematics.singularity": ("Singularities", "singularities"),
     "nacelle.kinematics.tools": ("ToolPose", "tool_pose", "ToolTrajectory"),
     "nacelle.kinematics.trajectory": (
         "BangBang",

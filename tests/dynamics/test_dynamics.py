@@ -15,12 +15,12 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import compact_form, forward
+from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.formulations import tree
 from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
-from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at

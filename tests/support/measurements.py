@@ -17,7 +17,7 @@ import nacelle
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.actuation import unwound_path
 from nacelle.kinematics.along import along
-from nacelle.kinematics.jacobian import NEAR
+from nacelle.kinematics.jacobian import NEAR_CONDITIONING
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.trajectory import Fourier, Sample
 from nacelle.model.robot import Robot
@@ -67,7 +67,7 @@ def motion_of(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Arr
         if not np.all(solution.ok):
             continue
         conditioning = nacelle.jacobian(robot, sparse).conditioning
-        if np.min(conditioning) < max(0.4 * start, 3 * NEAR):
+        if np.min(conditioning) < max(0.4 * start, 3 * NEAR_CONDITIONING):
             continue
         if np.all(nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok):
             q = nacelle.inverse_kinematics(robot, motion.x).actuators

@@ -12,7 +12,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model
 from nacelle.kinematics.elements.state import elements_at
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
+from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.motion import joint_motion, solved
@@ -107,7 +107,7 @@ def _unflagged(robot: Robot, x: Array) -> Array:
     found = inverse_kinematics(robot, x, limits=False)
     J = native(inverse_jacobian, robot)(x, found.y)["J"]
     with np.errstate(invalid="ignore"):
-        return np.asarray((found.flags == 0) & (conditioning(scaled_inverse(robot, J)) > NEAR))
+        return np.asarray((found.flags == 0) & (conditioning(scaled_inverse(robot, J)) > NEAR_CONDITIONING))
 
 
 def inputs_of(model: Model, states: Sample) -> dict[str, Array]:

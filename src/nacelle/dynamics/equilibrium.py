@@ -33,11 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.derivatives.derivatives import OperatingPoint, differentiate
 from nacelle.dynamics.external import checked_forces, checked_wrenches, load_names
 from nacelle.dynamics.inverse import free_places, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.operating_point import OperatingPoint
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import moved, settle, solved

@@ -44,8 +44,7 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
-from nacelle.dynamics.compact_form import external_load
-from nacelle.dynamics.element_state import at_elements
+from nacelle.dynamics.compact_form import at_elements, external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.reference import supported
@@ -53,7 +52,7 @@ from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -61,7 +60,6 @@ from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import OneState, Ordinary
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn

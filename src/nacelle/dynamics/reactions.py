@@ -64,9 +64,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
+from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.external import wrenches_on_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
-from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches

@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.element_state import AtElements, at_elements
+from nacelle.dynamics.compact_form import AtElements, at_elements
 from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.settings import Settings

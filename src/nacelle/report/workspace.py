@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.singularity import lowest_measures
+from nacelle.kinematics.jacobian import lowest_measures
 from nacelle.kinematics.workspace import Reach, Workspace
 
 

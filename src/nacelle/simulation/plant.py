@@ -24,14 +24,13 @@ from nacelle.kinematics.branch import branch_numbers, branch_of
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
-from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive

@@ -37,6 +37,13 @@ so few directions (the pose, the twist) are pushed forward, and many inputs (the
 back. Along the tangent e (n,) of the pose the inputs move by dx = X e (nx,) and dy = Y e (ny,), quaternions
 by [e; 0] o q / 2; unknowns y that iteration finds satisfy r(y, p) = 0, so dy/dp = -r_y^-1 r_p, which is the
 derivative of Newton's step.
+
+Operating points: states of motion with the actuator forces and the acceleration that belong together.
+
+    F(x, v, a) = M a + h(x, v) = J_r^-T tau + L
+
+holds along the reduced twist (n,), M mass matrix, h bias, L external wrenches: inverse dynamics gives tau
+(actuators,) where a = dv/dt (n,) is given, forward dynamics a otherwise. Base axes, SI units.
 """
 
 from __future__ import annotations
@@ -46,15 +53,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.external import checked_forces, checked_wrenches, wrenches_along_twist
+from nacelle.dynamics.external import (
+    checked_forces,
+    checked_wrenches,
+    twist_and_derivative,
+    wrenches_along_twist,
+)
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
-from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
+from nacelle.dynamics.forward import forward_dynamics
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
@@ -65,8 +78,8 @@ from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tang
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import input_samples
-from nacelle.kinematics.shapes import of_twist
-from nacelle.kinematics.underactuated import require_driven
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.underactuated import require_driven, undriven
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -74,9 +87,68 @@ from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.trace import Symbol, node_of
+from nacelle.spatial.physics import gathers
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve_batch
+
+
+class OperatingPoint(NamedTuple):
+    """States (...) that satisfy the equations of motion.
+
+    Attributes:
+        x: reduced poses (..., nx).
+        y: what was found by iteration (..., ny).
+        v: reduced twists (..., n).
+        a: their derivatives (..., n).
+        tau: actuator forces (..., actuators), N or N m.
+    """
+
+    x: Array
+    y: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+# What a physics function declares for a point, field by field.
+POINT_SHAPES = {"x": of_pose, "y": of_unknowns, "v": of_twist, "a": of_twist, "tau": of_actuators}
+
+at_point = gathers(OperatingPoint, len(OperatingPoint._fields))
+
+
+def operating_point(
+    robot: Robot,
+    x: Any,
+    v: Any,
+    *,
+    a: Any = None,
+    tau: Any = None,
+    external: Mapping[str, Any] | None = None,
+    friction: bool = True,
+    smooth: float | None = None,
+    guess: Any = None,
+) -> tuple[OperatingPoint, Array]:
+    """The operating point at an acceleration (zero if None), or at actuator forces if given; and its flags.
+
+    Coordinates that nothing drives accelerate as the forces let them.
+
+    Raises:
+        KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
+    """
+    v, a = twist_and_derivative(robot, v, a)
+    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
+    if tau is None:
+        held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)
+        a = a if held.acceleration is None else held.acceleration
+        return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
+    tau = checked_forces(robot, tau)
+    driven = forward_dynamics(robot, x, v, tau, **given)
+    return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
+
+
+# ---- exact derivatives of the dynamics, from the traced program
+
 
 # ---- derivatives on the graph of a trace, by inputs or along the tangent of the pose
 

@@ -50,7 +50,7 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
-from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
+from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside, read_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
@@ -272,7 +272,7 @@ class PoseSearch:
         signs, figure = self.signs(x, y)
         with np.errstate(invalid="ignore"):
             other = np.any(signs < 0.0, axis=1)
-            near = figure < NEAR
+            near = figure < NEAR_CONDITIONING
         return np.asarray(
             np.where(other, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
         )

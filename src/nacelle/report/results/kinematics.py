@@ -8,9 +8,8 @@ from nacelle.kinematics.elements.project import ElementProjection
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.forward.forward import ForwardKinematics
 from nacelle.kinematics.inverse import InverseKinematics
-from nacelle.kinematics.jacobian import Jacobian
+from nacelle.kinematics.jacobian import Jacobian, Singularities
 from nacelle.kinematics.motion import BodyMotion, JointMotion
-from nacelle.kinematics.singularity import Singularities
 from nacelle.kinematics.tools import ToolPose
 from nacelle.kinematics.trajectory import Trajectory, Waypoints
 from nacelle.report.results import names

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.singularity import MET, NEAR
+from nacelle.kinematics.jacobian import MET, NEAR
 from nacelle.kinematics.workspace import Workspace, reach
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
