@@ -89,7 +89,7 @@ def random_sketch(seed: int) -> Sketch | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, 6))])
 def test_random_sequences(part: int) -> None:
     """Each is a checked robot or one clear error; the first of each part is verified in another engine."""
     from nacelle.library import loads

@@ -176,10 +176,14 @@ def closable(case: State) -> Array:
     return np.asarray(np.max(np.abs(opened), axis=1, initial=0.0) < 1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "kind"), list(zip((*FEW, *MORE), cycle(["inverse", "forward"]), strict=False))
-)
+def exact_cases() -> list:
+    """Both kinds in turn; one robot of each family and the few that are no robots of the library as slow."""
+    pairs = zip((*FEW, *MORE), cycle(["inverse", "forward"]), strict=False)
+    first = (*FEW, *ONE_OF_EACH)
+    return [pytest.param(*p, marks=pytest.mark.slow if p[0] in first else pytest.mark.soak) for p in pairs]
+
+
+@pytest.mark.parametrize(("name", "kind"), exact_cases())
 def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:
     case = state(name)
     robot, rng = case.robot, np.random.default_rng(11)
