@@ -123,7 +123,7 @@ def _figure(robot, draw, unit, path):
     from nacelle.report.draw import style
     from nacelle.report.draw.canvas import new_figure, save
 
-    figure = new_figure((7.0, 7.6), shown=False)
+    figure = new_figure(7.0, 7.6, shown=False)
     axes = figure.subplots(4, 1, sharex=True)
     for k, axis in enumerate(axes):
         draw(axis, k)

@@ -36,7 +36,7 @@ from nacelle.pictures import _DRAWN
 from nacelle.progress import reported_to, task
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
-from support.house import ROOT, House, draw, many_arguments, read_house
+from support.house import ROOT, House, bare_tuples, draw, many_arguments, read_house
 from support.library import library_robot
 from support.sessions import Command, Saved, difference, run, save, steps
 
@@ -194,6 +194,7 @@ def test_house() -> None:
 @pytest.mark.slow
 def test_signatures() -> None:
     assert many_arguments(ROOT / "src") == []
+    assert bare_tuples(ROOT / "src") == []
 
 
 def test_cycles_are_found_and_drawn() -> None:

@@ -31,7 +31,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import moved, solved
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.inertia import parameters_from_com
-from nacelle.spatial.pose import Pose, Wrench
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.screw import Wrench
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import library_robot
@@ -387,7 +388,7 @@ def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
         )
 
     def with_reference(u: np.ndarray, speed: np.ndarray = v) -> np.ndarray:
-        return force(reference_motions(mechanism, (speed, u), still, (still, still)), x)
+        return force(reference_motions(mechanism, speed, u, still, still, still), x)
 
     gravity = force([(1.0, still, still)], x)
     # Along the motion itself the reference is the motion.

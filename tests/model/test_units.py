@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.model.units import QUANTITIES, UnitError, parse_number, parse_quantity, parse_unit
+from nacelle.model.units import QUANTITIES, UnitError, axis_quantity, parse_number, parse_quantity, parse_unit
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,21 @@ def test_decimal_prefixes_are_exact():
     for k in range(1, 3000):
         assert parse_quantity(f"{k} mm", QUANTITIES["length"], None) == float(f"{k}e-3")
         assert parse_quantity(f"{k} g", QUANTITIES["mass"], None) == float(f"{k}e-3")
+
+
+# By how many lengths a quantity of a revolute axis is that of a prismatic one, radians left out.
+LENGTHS = {
+    **{"length": -1, "speed": -1, "acceleration": -1, "mass": 2, "force": 1, "stiffness": 2, "damping": 2},
+    **{"quadratic drag": 3, "cubic drag": 4, "gear ratio per length": 1, "force constant": 1},
+}
+
+
+@pytest.mark.parametrize("linear", LENGTHS)
+def test_quantities_of_axes(linear):
+    own, turning = (QUANTITIES[axis_quantity(linear, angular=k)].dimension[:4] for k in (False, True))
+    kg, m, s, A = own
+    assert axis_quantity(linear, angular=False) == linear
+    assert turning == (kg, m + LENGTHS[linear], s, A)
 
 
 def test_default_units():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nacelle.page import markup
 from nacelle.page.markup import document, number, percent, text
-from nacelle.page.svg import CellKind, ChartPanel, MapPoint, map_chart, span, ticks
+from nacelle.page.svg import CellKind, ChartPanel, MapAxis, MapPoint, map_chart, span, ticks
 
 # ---- What pages carry: a style and scripts that cannot end their own element, with their hashes
 
@@ -119,13 +119,12 @@ def test_many_points_in_a_pixel_keep_their_extremes() -> None:
 
 def test_areas_of_cells_are_those_of_the_map() -> None:
     """Maps: every cell is drawn once, in its own colour."""
-    places = (np.linspace(0.0, 3.0, 4), np.linspace(0.0, 2.0, 3))
     kind_of = np.array([[0, 0, -1], [0, 1, 1], [1, 1, 1], [-1, 0, 1]])
     page = map_chart(
-        places,
+        MapAxis(np.linspace(0.0, 3.0, 4), "x (m)"),
+        MapAxis(np.linspace(0.0, 2.0, 3), "y (m)"),
         kind_of,
         [CellKind("<a>", "#123456"), CellKind("b")],
-        labels=("x (m)", "y (m)"),
         marks=[MapPoint(1.0, 1.0, "here")],
     )
     assert "&lt;a&gt;" in page

@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 
 
 def figure_axes(flat):
-    return canvas.new_axes(flat=flat, size=(4.4, 3.7), shown=False)
+    return canvas.new_axes(flat=flat, width=4.4, height=3.7, shown=False)
 
 
 def by_gid(ax, gid):

@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Wrench
+from nacelle.spatial.screw import Wrench
 from support.random_robots import random_robot
 from support.random_robots.loads import furnished
 from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled

@@ -62,7 +62,7 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
 
 
 # Inches; with `canvas.DPI` 704 x 592 pixels.
-_SIZE = (4.4, 3.7)
+_WIDTH, _HEIGHT = 4.4, 3.7
 
 
 def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = None) -> list[Path]:
@@ -86,7 +86,7 @@ def write_gallery(folder: str | os.PathLike[str], names: Iterable[str] | None = 
 def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Draw a robot at its reference pose to a small file without a title."""
     view = scene(robot)
-    ax = canvas.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+    ax = canvas.new_axes(flat=view.across is not None, width=_WIDTH, height=_HEIGHT, shown=False)
     plot_scene(view, ax)
     canvas.enlarge(ax)
     return canvas.save(ax.figure.figure, path, tight=False, step=5)

@@ -31,7 +31,7 @@ from nacelle.view.session import (
     singularity_words,
 )
 from nacelle.view.side_by_side import joint_box, offsets
-from nacelle.view.slices import slice_choices, workspace_slice
+from nacelle.view.slices import SliceCoordinates, slice_choices, workspace_slice
 from nacelle.view.timeline import Clock, playable_motion, read_run, shown_tool
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 from nacelle.view.watch import Watched, in_mode
@@ -278,7 +278,7 @@ def test_the_box_holds_all_joints() -> None:
 def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
     robot = nacelle.load("fivebar")
     session = Session(robot)
-    shown = workspace_slice(robot, ("x", "y"), session.x, session.platform.p, 0.5)
+    shown = workspace_slice(robot, SliceCoordinates("x", "y"), session.x, session.platform.p, 0.5)
     inside = [patch for patch in shown.patches if not patch.faint]
     centres = np.concatenate([patch.vertices.reshape(-1, 4, 3).mean(axis=1) for patch in inside])
     assert nacelle.inverse_kinematics(robot, centres[:, :2]).ok.all()
@@ -296,7 +296,7 @@ def test_angles_are_drawn_as_lengths() -> None:
     robot = nacelle.load("h4")
     assert ("x", "turn") in slice_choices(robot)
     session = Session(robot)
-    shown = workspace_slice(robot, ("x", "turn"), session.x, session.platform.p, 1.0)
+    shown = workspace_slice(robot, SliceCoordinates("x", "turn"), session.x, session.platform.p, 1.0)
     points = np.concatenate([patch.vertices for patch in shown.patches])
     turn = shown.grid.values[1]
     width = (turn[-1] - turn[0]) * (61 / 60) / np.radians(45.0) * 0.25

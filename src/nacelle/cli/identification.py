@@ -28,8 +28,6 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.inputs import (
-    FORCE,
-    RATE,
     AtOption,
     ModeOption,
     PayloadOption,
@@ -141,7 +139,6 @@ def base_command(
 # ---- excite
 
 
-_ACCELERATION = ("acceleration", "angular acceleration")
 _LIMIT = "for all actuators, a quantity, a percentage of the usual limit, or NAME=QUANTITY; repeat."
 
 
@@ -226,12 +223,12 @@ def excite_command(
         duration=duration,
         criterion=criterion,
         center=pose_at(robot, at) if at else None,
-        speed=_limit(robot, "--speed", speed, RATE),
-        acceleration=_limit(robot, "--acceleration", acceleration, _ACCELERATION),
-        force=_limit(robot, "--force", force, FORCE),
+        speed=_limit(robot, "--speed", speed, "speed"),
+        acceleration=_limit(robot, "--acceleration", acceleration, "acceleration"),
+        force=_limit(robot, "--force", force, "force"),
         margin=margin,
         conditioning=conditioning,
-        noise=_limit(robot, "--noise", noise, FORCE),
+        noise=_limit(robot, "--noise", noise, "force"),
         assume=assume or "undescribed",
         shared=sharing(shared),
         starts=starts,
@@ -252,7 +249,7 @@ def excite_command(
         leave_interrupted("the best motion so far is kept")
 
 
-def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, str]) -> Any:
+def _limit(robot: Robot, option: str, given: list[str] | None, of: str) -> Any:
     """A limit of the actuators (actuators,) as an option gives it; None where it gives none."""
     if not given:
         return None
@@ -278,14 +275,14 @@ def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, st
     return values
 
 
-def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: tuple[str, str]) -> float:
+def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: str) -> float:
     if not text.endswith("%"):
         return value_with_unit(text, angle=turning, of=of)
     from nacelle.identification.excitation.limits import limits
     from nacelle.kinematics.pose_input import reference_pose
 
     usual = limits(robot, reference_pose(robot))
-    kinds = {RATE: usual.speed, _ACCELERATION: usual.acceleration, FORCE: usual.force}
+    kinds = {"speed": usual.speed, "acceleration": usual.acceleration, "force": usual.force}
     try:
         part = float(text[:-1]) / 100.0
     except ValueError:

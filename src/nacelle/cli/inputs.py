@@ -145,10 +145,6 @@ SmoothOption = Annotated[
     float | None,
     typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
 ]
-# Quantities of a translation and of a rotation.
-POSITION = ("length", "angle")
-RATE = ("speed", "angular speed")
-FORCE = ("force", "torque")
 
 
 def load_robot(name: str, mode: str = "") -> Robot:
@@ -168,20 +164,20 @@ def in_mode(robot: Robot, mode: str) -> Robot:
         raise NacelleError(str(error.args[0])) from None
 
 
-def value_with_unit(text: str, *, angle: bool | None, of: tuple[str, str] = POSITION) -> float:
+def value_with_unit(text: str, *, angle: bool | None, of: str = "length") -> float:
     """Read a value with or without a unit, bare numbers being SI.
 
     Args:
         text: what was written.
         angle: whether it is that of a rotation or of a translation; either if None.
-        of: the quantities of translations and of rotations.
+        of: the quantity of a translation, "length"; that of a rotation goes with it (`axis_quantity`).
     """
-    from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
+    from nacelle.model.units import QUANTITIES, UnitError, axis_quantity, parse_quantity
 
     fault = None
-    for kind in of if angle is None else of[angle : angle + 1]:
+    for angular in (False, True) if angle is None else (angle,):
         try:
-            return parse_quantity(text, QUANTITIES[kind], {"*": "SI"})
+            return parse_quantity(text, QUANTITIES[axis_quantity(of, angular=angular)], {"*": "SI"})
         except UnitError as error:
             fault = error
     assert fault is not None
@@ -193,9 +189,12 @@ def assignments(
     given: list[str] | None,
     angle: Mapping[str, bool | None],
     what: str,
-    of: tuple[str, str] = POSITION,
+    of: str = "length",
 ) -> dict[str, float]:
-    """Read NAME=VALUE settings of quantities; `angle` says for each name whether it is an angle."""
+    """Read NAME=VALUE settings of quantities; `angle` says for each name whether it is an angle.
+
+    `of` is the quantity of those that are none: "length", "speed", "force".
+    """
     values: dict[str, float] = {}
     for text in given or []:
         name, sign, value = text.partition("=")

@@ -23,8 +23,6 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.inputs import (
-    FORCE,
-    RATE,
     AtOption,
     ExternalOption,
     ModeOption,
@@ -187,10 +185,10 @@ def simulate_command(
     check_new(csv)
     check_new(plot, PICTURES)
     start = pose_at(robot, at, tool)
-    rates = assignments(twist, coordinate_kinds(robot), "coordinate", RATE)
+    rates = assignments(twist, coordinate_kinds(robot), "coordinate", "speed")
     v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
     drives = dict(zip((a.name for a in robot.actuators), robot.revolute_actuators, strict=True))
-    given = assignments(force, drives, "actuator", FORCE)
+    given = assignments(force, drives, "actuator", "force")
     constant = np.array([given.get(name, 0.0) for name in drives])
     if hold:
         constant = constant + _holding(robot, start, outside)

@@ -310,17 +310,16 @@ class BatchRk4:
         """
         run = self._on_device if self.target == "cuda" else self._on_processor
         prepared = self._fast.prologue(parameters) if isinstance(self._fast, Parametric) else None
-        return run(s, u, others, prepared, h, (steps, every))
+        return run(s, u, others, prepared, h=h, steps=steps, every=every)
 
     def _on_processor(
-        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, h: float, counts: tuple[int, int]
+        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, *, h: float, steps: int, every: int
     ) -> BatchMotion:
         count = len(s)
         parts = [np.broadcast_to(part, (count, part.shape[-1])) for part in (u, *others)]
         if prepared is not None:
             parts.append(np.broadcast_to(prepared, (count, prepared.shape[-1])))
 
-        steps, every = counts
         p = np.concatenate(parts, axis=1)
         motion = self._driver.integrate(
             s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=cores()
@@ -361,7 +360,7 @@ class BatchRk4:
         return DeviceRk4(program, None, body.options)
 
     def _on_device(
-        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, h: float, counts: tuple[int, int]
+        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, *, h: float, steps: int, every: int
     ) -> BatchMotion:
         from nacelle.emit.cuda.device import cupy, on_device
 
@@ -377,7 +376,6 @@ class BatchRk4:
                 return rows
 
             p = on_device(f"the numbers of {count} robots", filled)
-        steps, every = counts
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
         motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         states = module.moveaxis(motion.x, 2, 0)

@@ -59,7 +59,10 @@ class LoopPoles:
 
 
 class StateSpaces(NamedTuple):
-    """Linear models of a robot at poses x (N, nx): A (N, k, k), B (N, k, actuators), C (N, actuators, k)."""
+    """Linear models of a robot at poses x (N, nx): A (N, k, k), B (N, k, actuators), C (N, actuators, k).
+
+    Without N it is the model at one pose.
+    """
 
     x: Array
     A: Array
@@ -100,8 +103,8 @@ def poles_of(
 ) -> LoopPoles:
     """Poles of a controller's loop around linear models; `loop_poles` says what the arguments are."""
     values, stable = [], []
-    for x, A, B, C in zip(*plant, strict=True):
-        eigenvalues = np.linalg.eigvals(_loop(controller, x, _with_lag(A, B, C, lag), delay))
+    for at in zip(*plant, strict=True):
+        eigenvalues = np.linalg.eigvals(_loop(controller, _with_lag(StateSpaces(*at), lag), delay))
         stable.append(bool(np.max(np.abs(eigenvalues)) <= 1.0 + _NEUTRAL))
         skipped = (np.abs(eigenvalues - 1.0) < _NEUTRAL) | (np.abs(eigenvalues) < _GONE)
         with np.errstate(all="ignore"):
@@ -110,9 +113,9 @@ def poles_of(
     return LoopPoles(plant.x, np.array(values), np.array(stable))
 
 
-def _loop(controller: Controller, x: Array, model: tuple[Array, Array, Array], delay: float) -> Array:
-    """The map of [s; z; u_before] over a sample at one pose x."""
-    A, B, C = model
+def _loop(controller: Controller, model: StateSpaces, delay: float) -> Array:
+    """The map of [s; z; u_before] over a sample, of the model at one pose."""
+    x, A, B, C = model
     F, G_0, G_1 = _held(A, B, controller.period, delay)
     z_z, z_q, u_z, u_q = _derivatives(controller, x)
     zero = np.zeros((len(z_z), B.shape[1]))
@@ -125,13 +128,15 @@ def _loop(controller: Controller, x: Array, model: tuple[Array, Array, Array], d
     )
 
 
-def _with_lag(A: Array, B: Array, C: Array, lag: float) -> tuple[Array, Array, Array]:
-    """The linear model behind current loops: g' = (u - g) / lag are further states."""
+def _with_lag(model: StateSpaces, lag: float) -> StateSpaces:
+    """The linear model at one pose behind current loops: g' = (u - g) / lag are further states."""
     if not lag:
-        return A, B, C
+        return model
+    x, A, B, C = model
     n, m = B.shape
     rate = np.eye(m) / lag
-    return (
+    return StateSpaces(
+        x,
         np.block([[A, B], [np.zeros((m, n)), -rate]]),
         np.vstack([np.zeros((n, m)), rate]),
         np.hstack([C, np.zeros((len(C), m))]),

@@ -25,7 +25,7 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
 from nacelle.model.source.python import node_from_python
 from nacelle.model.source.yaml import read_yaml
-from nacelle.model.units import QUANTITIES, SI, Quantity, UnitError, parse_quantity
+from nacelle.model.units import QUANTITIES, SI, Quantity, UnitError, axis_quantity, parse_quantity
 from nacelle.spatial.scalar import Array
 
 TIME = Quantity("time", (0, 0, 1, 0, 0), "s", "0.5 ms")
@@ -88,13 +88,13 @@ def quantity_of(value: Any, name: str) -> float:
         raise KinematicsError(f"{error}; {error.hint}") from None
 
 
-def for_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | list[float]:
+def for_actuators(robot: Robot, value: Any, of: str) -> float | list[float]:
     """A quantity for all actuators of a robot, or one for each.
 
     Args:
         robot: the robot.
         value: a number or a text with a unit, or a list of them.
-        kinds: the quantities of prismatic and of revolute actuators.
+        of: the quantity of prismatic actuators, "force"; revolute ones have its counterpart, "torque".
 
     Raises:
         KinematicsError: if it fits none of them.
@@ -106,12 +106,15 @@ def for_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | l
                 f"expected one entry, or one for each of the {len(revolute)} actuators of {robot.name}, got "
                 f"{len(value)}"
             )
-        return [quantity_of(entry, kinds[rotates]) for entry, rotates in zip(value, revolute, strict=True)]
+        return [
+            quantity_of(entry, axis_quantity(of, angular=rotates))
+            for entry, rotates in zip(value, revolute, strict=True)
+        ]
     if len(set(revolute)) > 1 and isinstance(value, str):
         raise KinematicsError(
             f"{robot.name} has prismatic and revolute actuators: give a list with a quantity for each"
         )
-    return quantity_of(value, kinds[revolute[0]])
+    return quantity_of(value, axis_quantity(of, angular=revolute[0]))
 
 
 def pose_by_names(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:

@@ -44,8 +44,8 @@ from nacelle.kinematics.tree.spanning_tree import TreeMotion, point_velocity
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, Stop
 from nacelle.model.leg import BASE
-from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
+from nacelle.spatial.screw import Wrench
 
 
 class SpringLine(NamedTuple):

@@ -51,7 +51,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.underactuated import require_driven
-from nacelle.model.joint import Joint, Primitive, Spring
+from nacelle.model.joint import Interval, Joint, Primitive, Spring
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
@@ -244,7 +244,7 @@ def balance_gravity(
     *,
     springs: Sequence[str] | None = None,
     counterweights: Mapping[str, Any] | None = None,
-    rest: tuple[float, float] | None = None,
+    rest: Sequence[float] | None = None,
     alike: bool = False,
     external: Mapping[str, Any] | None = None,
 ) -> GravityBalance:
@@ -255,9 +255,9 @@ def balance_gravity(
         x: poses (N, nx); 200 around the reference pose, within reach and limits, if None.
         springs: joints that get springs, by name; the actuated ones if None and there are no counterweights.
         counterweights: where a counterweight may sit, by name of the body: a place (3,) in its frame, m.
-        rest: between which coordinates springs may rest, rad or m; if None the joint's range over the
-            poses, and half a turn or the robot's size beyond it on both sides; of joints that may turn
-            freely within half a turn of all poses.
+        rest: between which coordinates (low, high) springs may rest, rad or m; if None the joint's range
+            over the poses, and half a turn or the robot's size beyond it on both sides; of joints that may
+            turn freely within half a turn of all poses.
         alike: whether all springs that turn are to be the same, all that slide, and all counterweights.
         external: wrenches on bodies (6,) that are to be balanced too, as in `inverse_dynamics`.
 
@@ -285,7 +285,8 @@ def balance_gravity(
             "the motion"
         )
     q, pull, heavy = at_rest.q, at_rest.pull, at_rest.heavy
-    groups = _groups(robot, axes, q, rest, alike)
+    between = None if rest is None else Interval(float(rest[0]), float(rest[1]))
+    groups = _groups(robot, axes, q, between, alike)
     masses = [list(range(len(places)))] if alike and places else [[k] for k in range(len(places))]
     scale = _scales(robot, load)
     stiffness, weights = _least_forces(at_rest, groups, masses, scale)
@@ -424,7 +425,7 @@ class _Group(NamedTuple):
 
 
 def _groups(
-    robot: Robot, axes: tuple[tuple[int, int], ...], q: Array, rest: tuple[float, float] | None, alike: bool
+    robot: Robot, axes: tuple[tuple[int, int], ...], q: Array, rest: Interval | None, alike: bool
 ) -> list[_Group]:
     revolute = [robot.joints[joint].primitives[number].is_rotation for joint, number in axes]
     for k, (joint, _) in enumerate(axes):
@@ -449,7 +450,7 @@ def _groups(
             # The angle of such a joint is read within half a turn of where its spring rests.
             low, high = most - _HALF, max(least, most - 2.0 * _HALF) + _HALF
         if rest is not None:
-            low, high = float(rest[0]), float(rest[1])
+            low, high = rest
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise KinematicsError(f"rest is a range (low, high), got ({low:g}, {high:g})")
         groups.append(_Group(own, low, high, unit))

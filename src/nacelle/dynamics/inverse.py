@@ -266,7 +266,18 @@ def inverse_dynamics(
             raise KinematicsError("free accelerations are found by the formulation compact")
         if isinstance(x, ElementState):
             raise KinematicsError("free accelerations are found from poses, not from elements")
-        return _free_inverse(robot, (x, v, a), (external, weights, preload), free, guess, options)
+        return _free_inverse(
+            robot,
+            x,
+            v,
+            a,
+            external=external,
+            weights=weights,
+            preload=preload,
+            free=free,
+            guess=guess,
+            options=options,
+        )
     if isinstance(x, ElementState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
         return _from_elements(robot, x, options, others | {"weight": weights, "preload": preload})
@@ -286,7 +297,7 @@ def inverse_dynamics(
         load = load + _along_twist(robot, poses, y, held)
     results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, (poses, y), results, margin, flags)
+    flags = flagged(robot, poses, y, results, margin, flags)
     force = results["force"] if preload is None else results["force"] + held
     force[failed(flags)] = np.nan
     return InverseDynamics(
@@ -296,8 +307,13 @@ def inverse_dynamics(
 
 def _free_inverse(
     robot: Robot,
-    motion: tuple[Any, Any, Any],
-    loads: tuple[Mapping[str, Any] | None, Any, Any],
+    x: Any,
+    v: Any,
+    a: Any,
+    *,
+    external: Mapping[str, Any] | None,
+    weights: Any,
+    preload: Any,
     free: Sequence[str] | str,
     guess: Any,
     options: Mapping[str, Any],
@@ -306,20 +322,23 @@ def _free_inverse(
 
     Args:
         robot: the robot.
-        motion: poses, twists and their derivatives.
-        loads: external wrenches, weights and preload of the actuators.
+        x: poses.
+        v: twists.
+        a: their derivatives; what stands for the free coordinates does not count.
+        external: wrenches from outside.
+        weights: of the actuators.
+        preload: forces of the actuators that are given.
         free: coordinates whose accelerations are unknown.
         guess: solutions near by.
         options: of friction.
     """
     places = free_places(robot, free)
-    external, weights, preload = loads
-    v, a = twist_and_derivative(robot, *motion[1:])
+    v, a = twist_and_derivative(robot, v, a)
     a = np.array(a)
     a[..., list(places)] = 0.0
     held = checked_forces(robot, preload, "preload")
     state = compact_form.at_states(
-        "bias", robot, motion[0], v, guess=guess, outputs="h M A pivot margins", options=options
+        "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", options=options
     )
     x, y, results, flags = state
     flags = flags | np.where(np.all(np.isfinite(a), axis=-1), 0, int(Flag.INVALID))
@@ -401,7 +420,7 @@ def _from_elements(
     """Forces at an element state, flagged by the pose that it has."""
     x, y, results, flags = at_elements("inverse", robot, state, options, others)
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, (x, y), results, margin, flags)
+    flags = flagged(robot, x, y, results, margin, flags)
     results["force"][failed(flags)] = np.nan
     return InverseDynamics(robot, x, y, results["force"], results["margins"], margin, flags, "compact", None)
 
@@ -430,13 +449,14 @@ def _evaluate(
 
 
 def flagged(
-    robot: Robot, state: tuple[Array, Array], results: dict[str, Array], margin: Array, flags: Array
+    robot: Robot, poses: Array, y: Array, results: dict[str, Array], margin: Array, flags: Array
 ) -> Array:
     """Flags of states by margins; results of failed ones are NaN.
 
     Args:
         robot: the robot.
-        state: poses and what iteration found.
+        poses: their poses.
+        y: what iteration found.
         results: of the states, and their "margins".
         margin: parallel margins.
         flags: of the iteration.
@@ -444,7 +464,6 @@ def flagged(
     Raises:
         SingularError, UnreachableError, KinematicsError: if there is only one state, and it failed.
     """
-    poses, y = state
     flags = np.broadcast_to(flags, np.shape(margin)).copy()
     with np.errstate(invalid="ignore"):
         met = (margin <= MET_PARALLEL) & ~failed(flags)

@@ -36,9 +36,10 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
+from nacelle.spatial.screw import AngularMotion
 
 
-def relative_spin(axis: JointAxis, w: tuple[Array, Array], w_dot: tuple[Array, Array]) -> Array:
+def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:
     """Derivative of the relative angular velocity of two bodies (3,), rad/s^2, as a joint's axis counts it.
 
     Of a spherical joint seen from the second body, w_2' - w_1' + w_2 x w_1; of one axis w_2' - w_1', whose
@@ -46,11 +47,11 @@ def relative_spin(axis: JointAxis, w: tuple[Array, Array], w_dot: tuple[Array, A
 
     Args:
         axis: of the joint.
-        w: angular velocities of both bodies, in common axes, rad/s.
-        w_dot: their derivatives.
+        first: how its first body turns.
+        second: how its second body turns, in the same axes.
     """
-    rate = w_dot[1] - w_dot[0]
-    return rate + cross(w[1], w[0]) if axis.directions.shape[1] == 3 else rate
+    rate = second.w_dot - first.w_dot
+    return rate + cross(second.w, first.w) if axis.directions.shape[1] == 3 else rate
 
 
 # ---- what joints require beside the bodies: friction, springs, and rotors behind gears

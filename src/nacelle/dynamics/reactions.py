@@ -87,8 +87,8 @@ from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.physics import physics
-from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
+from nacelle.spatial.screw import Wrench
 
 
 @physics(external=lambda robot: (len(robot.bodies), 6), **POINT_SHAPES)

@@ -18,18 +18,18 @@ from nacelle.spatial.scalar import Array, cross, pack
 
 
 def reference_motions(
-    mechanism: Mechanism, twists: tuple[Array, Array], a_ref: Array, angular: tuple[Array, Array]
+    mechanism: Mechanism, v: Array, v_ref: Array, a_ref: Array, w: Array, w_ref: Array
 ) -> list[tuple[float, Array, Array]]:
     """Motions (weight, v, a) whose weighted inertial forces, gravity among them, are those of a reference.
 
     Args:
         mechanism: the robot's analysis.
-        twists: reduced twists v and v_ref (n,).
+        v: reduced twist (n,).
+        v_ref: that of the reference (n,).
         a_ref: derivative of the reference (n,).
-        angular: angular velocities (3,) of the platform at v and v_ref; zero for a point.
+        w: angular velocity (3,) of the platform at v, rad/s; zero for a point.
+        w_ref: the same at v_ref.
     """
-    v, v_ref = twists
-    w, w_ref = angular
     spin = cross(w_ref, w)
     c = pack([spin[k - 3] if k in (3, 4, 5) else 0.0 for k in _rates(mechanism)])
     a = a_ref + 0.5 * c

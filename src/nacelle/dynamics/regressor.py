@@ -133,7 +133,7 @@ def _flagged(robot: Robot, at: AtElements, parameters: ParameterSet | None) -> R
     """The regressor with flags, and what its columns belong to."""
     poses, y, results, flags = at
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, (poses, y), results, margin, flags)
+    flags = flagged(robot, poses, y, results, margin, flags)
     results["Y"][failed(flags)] = np.nan
     own = linear_parameters(robot)
     if parameters is not None:

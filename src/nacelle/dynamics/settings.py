@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.spatial.pose import Wrench
+from nacelle.spatial.screw import Wrench
 
 
 def above_zero(value: Any, what: str) -> float:

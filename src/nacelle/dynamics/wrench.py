@@ -20,8 +20,8 @@ from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
-from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, cross
+from nacelle.spatial.screw import Wrench
 
 
 def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wrench:

@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.shapes import AXIAL, TORSION, Shapes, beam_shapes
+from nacelle.elastic.beam.shapes import ALL_DEFLECTIONS, AXIAL, TORSION, BeamDeflections, Shapes, beam_shapes
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.flexible import Beam, beams
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import UNBOUNDED, Joint, JointKind
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -204,7 +204,7 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
     made = []
     for beam in flexible_links:
         axes = poses[beam.body].R @ beam.frame.R
-        planes = (True, True, True)
+        deflections = ALL_DEFLECTIONS
         if normal is not None and planar is not False:
             along = np.abs(axes.T @ normal)
             if along[0] > 1e-6 or min(along[1], along[2]) > 1e-6:
@@ -214,8 +214,8 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
                     "(planar=False)"
                 )
             # Bending in y turns about z.
-            planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)
-        made.append(beam_shapes(robot, beam, planes))
+            deflections = BeamDeflections(bool(along[2] > 0.5), bool(along[1] > 0.5), torsion=False)
+        made.append(beam_shapes(robot, beam, deflections))
     return extended_tree(robot, tuple(made))
 
 
@@ -333,7 +333,7 @@ class _Builder:
             frame = place @ Pose(_ALONG[axis % 3], np.zeros(3))
             name = f"{beam.name}.{word}-{'xyz'[axis % 3]}-{'turn' if axis >= 3 else 'shift'}"
             ends = (bodies[-1], bodies[-2]) if reverse else (bodies[-2], bodies[-1])
-            limits = ((-np.inf, np.inf),)
+            limits = (UNBOUNDED,)
             joint = Joint(name, kind, *ends, frame, frame, limits=limits, guess=(0.0,))
             chain.append((joint, number, row))
         (self.before if reverse else self.after)[beam.body] = list(reversed(chain)) if reverse else chain
@@ -353,7 +353,7 @@ class _Builder:
         self.bodies.append(Body(f"{joint.name}.motor"))
         motor = len(self.bodies) - 1
         frame = joint.frame_successor
-        limits = ((-np.inf, np.inf),)
+        limits = (UNBOUNDED,)
         return [
             dataclasses.replace(joint, successor=motor),
             Joint(

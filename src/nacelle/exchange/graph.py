@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem
+from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_rotation, rotation_axis_angle, rotation_quat
 from nacelle.spatial.scalar import Array
@@ -126,7 +127,7 @@ class Axis:
     armature: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
-    limits: tuple[float, float] = (-math.inf, math.inf)
+    limits: Interval = UNBOUNDED
     stop: float = 0.0
     motor: Motor | None = None
 
@@ -142,7 +143,7 @@ class Axis:
             self.stiffness,
             self.stop,
         )
-        return not any(acts) and self.motor is None and self.limits == (-math.inf, math.inf)
+        return not any(acts) and self.motor is None and self.limits == UNBOUNDED
 
     def pose(self, value: float) -> Pose:
         """The motion along the axis."""

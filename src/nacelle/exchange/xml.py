@@ -9,7 +9,7 @@ refused with an error at the place of their element.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -252,8 +252,8 @@ def number_attribute(element: Element | None, name: str, default: float, most: f
     return float(finite_numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>", most)[0])
 
 
-def vector_attribute(element: Element | None, name: str, default: tuple[float, float, float]) -> Array:
-    """An attribute that is three numbers; the default where the attribute or the element is missing."""
+def vector_attribute(element: Element | None, name: str, default: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+    """An attribute that is three numbers; the default (3,) where it or the element is missing."""
     if element is None or name not in element.attributes:
         return np.array(default)
     return finite_numbers(element, element.get(name), 3, f"{name!r} of <{element.tag}>")
@@ -274,7 +274,7 @@ def rotation_of(element: Element | None) -> Array:
         if np.linalg.norm(quat) < 1e-9:
             raise element.fault("a quaternion of zeros is no rotation")
         return rotation_quat(quat / np.linalg.norm(quat))
-    return rotation_rpy(vector_attribute(element, "rpy", (0.0, 0.0, 0.0)))
+    return rotation_rpy(vector_attribute(element, "rpy"))
 
 
 def symmetric(moments: Array) -> Array:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -341,10 +341,24 @@ def sample_inputs(controller: Controller) -> dict[str, Array]:
     return {name: values.astype(np.float32).astype(float) for name, values in tables.items()}
 
 
+class _Run(NamedTuple):
+    """Samples of a controller one after the other.
+
+    Attributes:
+        start: memory before the first (memory,).
+        force: of the actuators (samples, actuators), N or N m.
+        memory: after each (samples, memory).
+    """
+
+    start: Array
+    force: Array
+    memory: Array
+
+
 def _run(
     controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array, kind: Any = None
-) -> list[tuple[Array, Array, Array]]:
-    """Memory at the start, forces and memories, for starts x, y (starts, size).
+) -> list[_Run]:
+    """Runs of all samples, for starts x, y (starts, size).
 
     With 50 digits, or in a type of NumPy.
     """
@@ -365,7 +379,7 @@ def _run(
         memory = result[:, m:]
         memories.append(memory)
     force, after, start = (np.array(values, dtype=float) for values in (forces, memories, first))
-    return [(start[k], force[:, k], after[:, k]) for k in range(count)]
+    return [_Run(start[k], force[:, k], after[:, k]) for k in range(count)]
 
 
 def _sensitivity(
@@ -394,10 +408,10 @@ def _sensitivity(
     }
 
 
-def _parts(controller: Controller, found: tuple[Array, Array, Array]) -> dict[str, Array]:
+def _parts(controller: Controller, run: _Run) -> dict[str, Array]:
     """Forces, and the memory by its parts, the start among them."""
-    first, force, memory = found
-    return {"force": force, **memory_of(controller).split(np.concatenate([first[None], memory]))}
+    memory = np.concatenate([run.start[None], run.memory])
+    return {"force": run.force, **memory_of(controller).split(memory)}
 
 
 def _status(controller: Controller, memory: Array) -> list[int]:

@@ -30,8 +30,9 @@ from nacelle.kinematics.tree.closure import closure_frames, closure_step, slip_b
 from nacelle.kinematics.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose, Wrench
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot
+from nacelle.spatial.screw import Wrench
 
 
 def between(first: Array, last: Array, t: Array) -> Array:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.tree.spanning_tree import TURN, CosSin, Step, read_step
-from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
+from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
@@ -106,7 +106,7 @@ class _Bound(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _bounds(kind: JointKind, limits: tuple[tuple[float, float], ...]) -> tuple[_Bound, ...]:
+def _bounds(kind: JointKind, limits: tuple[Interval, ...]) -> tuple[_Bound, ...]:
     """The coordinates of a kind of joint that have limits."""
     bounds = []
     place = 0

@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.model.between import Damper, LineSpring
-from nacelle.model.joint import Joint
+from nacelle.model.joint import UNBOUNDED, Interval, Joint
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.program.program import Program
@@ -95,7 +95,7 @@ class Actuator:
     torque_constant: float = 0.0
     encoder_zero: float = 0.0
     encoder_sign: int = 1
-    position: tuple[float, float] = (-np.inf, np.inf)
+    position: Interval = UNBOUNDED
     speed: float = np.inf
     force: float = np.inf
 
@@ -229,7 +229,7 @@ class RobotData:
             pairs = (actuator.position, *joint.limits[:1])
             lower, upper = max(low for low, _ in pairs), min(high for _, high in pairs)
             if lower <= upper:
-                limits = ((lower, upper), *joint.limits[1:])
+                limits = (Interval(lower, upper), *joint.limits[1:])
                 joints[actuator.joint] = dataclasses.replace(joint, limits=limits)
         return tuple(joints)
 

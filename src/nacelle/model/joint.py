@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Scalar, absolute, maximum, minimum
@@ -154,6 +155,17 @@ class Spring:
         return self.stiffness * (q - self.rest)
 
 
+class Interval(NamedTuple):
+    """Where a coordinate may be, lower <= q <= upper, rad or m; infinite where there is no limit."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+
+
+UNBOUNDED = Interval()
+"""The limits of a coordinate that has none."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """A compliant end stop at the limits of one coordinate.
@@ -223,7 +235,7 @@ class Joint:
     gear_ratio: float = 1.0
     drive_stiffness: float = 0.0
     drive_damping: float = 0.0
-    limits: tuple[tuple[float, float], ...] = ()
+    limits: tuple[Interval, ...] = ()
     guess: tuple[float, ...] = ()
     at_point: bool = False
     terms: tuple[tuple[int, float], ...] = ()
@@ -301,8 +313,8 @@ class Joint:
             return False
         return self.is_loaded(number) or any(math.isfinite(end) for end in self._ends(number))
 
-    def _ends(self, number: int) -> tuple[float, float]:
-        return self.limits[number] if self.limits else (-math.inf, math.inf)
+    def _ends(self, number: int) -> Interval:
+        return self.limits[number] if self.limits else UNBOUNDED
 
 
 def neutral(kind: JointKind) -> tuple[float, ...]:

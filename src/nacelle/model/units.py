@@ -122,6 +122,27 @@ QUANTITIES = dict(
     )
 )
 
+# What a quantity of a prismatic axis is along a revolute one.
+_ANGULAR = {
+    "length": "angle",
+    "speed": "angular speed",
+    "acceleration": "angular acceleration",
+    "mass": "inertia",
+    "force": "torque",
+    "stiffness": "angular stiffness",
+    "damping": "angular damping",
+    "quadratic drag": "angular quadratic drag",
+    "cubic drag": "angular cubic drag",
+    "gear ratio per length": "number",
+    "force constant": "torque constant",
+}
+
+
+def axis_quantity(linear: str, *, angular: bool) -> str:
+    """The kind of quantity of an axis: "force" is "torque" where it is angular, "length" is "angle"."""
+    return _ANGULAR[linear] if angular else linear
+
+
 _UNITS: dict[str, tuple[float, Dimension]] = {
     "m": (1.0, (0, 1, 0, 0, 0)),
     "km": (1e3, (0, 1, 0, 0, 0)),

@@ -13,7 +13,7 @@ import numpy as np
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.data import Actuator, RobotData, hanging_chains
 from nacelle.model.description.version import NEWEST, oldest_format
-from nacelle.model.joint import Joint, JointKind, neutral
+from nacelle.model.joint import Interval, Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg
 from nacelle.spatial.pose import Pose
 
@@ -292,8 +292,8 @@ def _spherical_last(joint: Joint) -> Joint:
     )
 
 
-def _pair(pair: tuple[float, float]) -> list[float | None]:
-    return [end if math.isfinite(end) else None for end in pair]
+def _pair(limits: Interval) -> list[float | None]:
+    return [end if math.isfinite(end) else None for end in limits]
 
 
 def _frame(key: str, pose: Pose) -> dict[str, Any]:

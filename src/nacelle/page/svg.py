@@ -180,7 +180,13 @@ class Series:
 
 
 def line_chart(
-    series: Sequence[Series], *, x: str, y: str, title: str = "", size: tuple[float, float] = (720.0, 260.0)
+    series: Sequence[Series],
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    width: float = 720.0,
+    height: float = 260.0,
 ) -> str:
     """Curves over one axis as a figure, legible in black and white: colours, dashes and markers differ.
 
@@ -189,9 +195,9 @@ def line_chart(
         x: label of the horizontal axis with its unit, "time (s)".
         y: label of the vertical axis with its unit, "force (N)".
         title: what the chart shows, for its caption and for those who do not see it.
-        size: width and height of the axes in pixels; the drawing scales with the page.
+        width: of the axes in pixels; the drawing scales with the page.
+        height: of the axes in pixels.
     """
-    width, height = size
     legend, rows = _legend(series, width)
     panel = ChartPanel(
         64.0,
@@ -291,38 +297,58 @@ class MapPoint(NamedTuple):
     label: str
 
 
+class MapAxis(NamedTuple):
+    """An axis of a map: centres of the cells along it (N,), ascending, and its label with unit, "x (m)"."""
+
+    places: Array
+    label: str
+
+    @property
+    def step(self) -> float:
+        """Size of a cell along it."""
+        return float(self.places[-1] - self.places[0]) / (len(self.places) - 1)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Where the first cell begins and the last one ends."""
+        return float(self.places[0]) - 0.5 * self.step, float(self.places[-1]) + 0.5 * self.step
+
+    @property
+    def unit(self) -> str:
+        """The unit as it is written behind the label."""
+        return self.label.rpartition("(")[2]
+
+
 def map_chart(
-    places: tuple[Array, Array],
+    x: MapAxis,
+    y: MapAxis,
     kind_of: Array,
     kinds: Sequence[CellKind],
     *,
-    labels: tuple[str, str],
     marks: Sequence[MapPoint] = (),
     title: str = "",
 ) -> str:
     """A map as a figure, legible in black and white.
 
     Args:
-        places: centres of the cells along the horizontal (N,) and the vertical axis (M,), ascending.
+        x: the horizontal axis, with N cells.
+        y: the vertical axis, with M cells.
         kind_of: place in `kinds` of every cell (N, M); negative for empty ones.
         kinds: the kinds of cells.
-        labels: of both axes, with units: "x (m)".
         marks: points to mark.
         title: what the map shows, for its caption and for those who do not see it.
     """
-    steps = [float(v[-1] - v[0]) / (len(v) - 1) for v in places]
-    spans = [(float(v[0]) - 0.5 * d, float(v[-1]) + 0.5 * d) for v, d in zip(places, steps, strict=True)]
-    ratio = (spans[1][1] - spans[1][0]) / (spans[0][1] - spans[0][0])
+    (left, right), (bottom, top) = x.span, y.span
+    ratio = (top - bottom) / (right - left)
     # One scale for both axes where their units are the same, unless the map would be a ribbon.
-    same = labels[0].rpartition("(")[2] == labels[1].rpartition("(")[2]
-    height = _WIDTH * ratio if same and 0.4 < ratio < 1.4 else _WIDTH
-    panel = ChartPanel(58.0, 24.0, _WIDTH, height, spans[0], spans[1])
+    height = _WIDTH * ratio if x.unit == y.unit and 0.4 < ratio < 1.4 else _WIDTH
+    panel = ChartPanel(58.0, 24.0, _WIDTH, height, x.span, y.span)
     parts = [element("defs", _HATCH)]
     for k, kind in enumerate(kinds):
-        cells = _cells(panel, kind_of == k, places, steps)
+        cells = _cells(panel, kind_of == k, x, y)
         if cells:
             parts.append(element("path", d=cells, fill=kind.fill, shape_rendering="crispEdges"))
-    parts.append(panel.axes(x_label=labels[0], y_label=labels[1]))
+    parts.append(panel.axes(x_label=x.label, y_label=y.label))
     for mark in marks:
         parts.append(_cross(float(panel.across(mark.x)), float(panel.down(mark.y))))
     below = panel.top + height + 42.0
@@ -336,15 +362,14 @@ def _cross(x: float, y: float) -> str:
     return element("path", kind="mark", d=f"M{x - 6.0:.1f} {y:.1f}h12M{x:.1f} {y - 6.0:.1f}v12")
 
 
-def _cells(panel: ChartPanel, chosen: Array, places: tuple[Array, Array], steps: Sequence[float]) -> str:
+def _cells(panel: ChartPanel, chosen: Array, x: MapAxis, y: MapAxis) -> str:
     """Cells as one path, those side by side in a row together."""
-    x, y = places
     commands = []
-    for j in range(len(y)):
-        top, bottom = (float(panel.down(y[j] + part * steps[1])) for part in (0.5, -0.5))
+    for j, place in enumerate(y.places):
+        top, bottom = (float(panel.down(place + part * y.step)) for part in (0.5, -0.5))
         for run in runs(chosen[:, j]):
-            left = float(panel.across(x[run.start] - 0.5 * steps[0]))
-            right = float(panel.across(x[run.stop - 1] + 0.5 * steps[0]))
+            left = float(panel.across(x.places[run.start] - 0.5 * x.step))
+            right = float(panel.across(x.places[run.stop - 1] + 0.5 * x.step))
             commands.append(f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z")
     return "".join(commands)
 

@@ -131,7 +131,7 @@ def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> 
 
 def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
-    figure = new_figure((8.4, 3.6), shown=shown)
+    figure = new_figure(8.4, 3.6, shown=shown)
     left, right = figure.subplots(1, 2)
     turning = runs[0].is_rotation_only
     path = _points(runs[0], runs[0].path)
@@ -255,7 +255,7 @@ def plot_looking(
     if not rows or not rows[0].cases:
         raise NacelleError("there is no case to draw")
     sweeps = rows[0].sweeps
-    figure = new_figure((2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7), shown=shown)
+    figure = new_figure(2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7, shown=shown)
     axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):

@@ -314,11 +314,11 @@ def partial_velocities(page: LegPage, member: ElementBody) -> Partials:
                 lin = Partial(s + r" \mathbf{I}", s)
                 if off:
                     lin = Partial(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
-                partials[k, name] = _sum(lin, _linear(partials, (k, name))), Partial(hat, hat + "^{T}")
+                partials[k, name] = _sum(lin, _linear(partials, k, name)), Partial(hat, hat + "^{T}")
             case "theta":
                 turn = Partial(x, x + "^{T}")
                 spun = Partial(f"- {e} {x}", rf"{x}^{{T}} {e}") if off else None
-                partials[k, name] = _sum(spun, _linear(partials, (k, name))), turn
+                partials[k, name] = _sum(spun, _linear(partials, k, name)), turn
             case "d":
                 if member.role == "moving" or (k == 0 and page.slides):
                     partials[k, name] = Partial(x, x + "^{T}"), None
@@ -336,7 +336,7 @@ def _cross_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Pa
     e = tex(r"[<e#>]_{\times}", member.mark)
     partials: Partials = {}
     for place, turn in _hub_turns(page, k).items():
-        lin = _linear(upstream, place)
+        lin = _linear(upstream, *place)
         if member.role == "end" and place == (k, "x"):
             lin = _sum(Partial(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label)), lin)
         if page.off_line(member):
@@ -366,7 +366,7 @@ def _hub_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Part
     c = tex(r"[<c#>]_{\times}", page.lines[member.line].label)
     return {
         place: (
-            _sum(_linear(upstream, place), Partial(f"- {c} {turn.K}", f"{turn.force} {c}")),
+            _sum(_linear(upstream, *place), Partial(f"- {c} {turn.K}", f"{turn.force} {c}")),
             None,
         )
         for place, turn in _hub_turns(page, page.first).items()
@@ -403,9 +403,9 @@ def _beside(page: LegPage, member: ElementBody, j: int) -> str:
     return tex(r"[<c#>]_{\times}", page.lines[member.line].label) if aside else ""
 
 
-def _linear(partials: Partials, place: tuple[int, str]) -> Partial | None:
+def _linear(partials: Partials, line: int, entry: str) -> Partial | None:
     """The partial velocity of the centre of mass at an entry of the basis; None if it is zero."""
-    return partials.get(place, (None, None))[0]
+    return partials.get((line, entry), (None, None))[0]
 
 
 def _sum(first: Partial | None, second: Partial | None) -> Partial | None:

@@ -27,6 +27,7 @@ from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.identify import Identification
 from nacelle.identification.validation import AT_FLOOR, WELL, Validation
+from nacelle.model.joint import Interval
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
@@ -208,10 +209,10 @@ def bar_scale() -> str:
     return svg.drawing(*_BAR, "scale: change from the description in percent", *parts, kind="small")
 
 
-def interval_bar(described: float, estimate: float, interval: tuple[float, float], kind: str) -> str:
+def interval_bar(described: float, estimate: float, interval: Interval, kind: str) -> str:
     """The 95 % interval of an estimate beside the described value, in parts of the parameter's size."""
     size = max(abs(described), abs(estimate)) or 1.0
-    low, middle, high = ((value - described) / size for value in (interval[0], estimate, interval[1]))
+    low, middle, high = ((value - described) / size for value in (interval.lower, estimate, interval.upper))
     parts = [
         svg.line(_place(change), 2.0, _place(change), 20.0, "grid")
         for change in (-1.0, -0.1, -0.01, 0.01, 0.1, 1.0)
@@ -378,7 +379,7 @@ def parameter_section(identification: Identification) -> str:
                 number(described),
                 number(estimate) if excited else "as described",
                 number(float(estimator.std_[k]), 2) + _below(percent(float(relative[k]))),
-                interval_bar(described, estimate, (low, high), kind) + _below(_ends(low, high)),
+                interval_bar(described, estimate, Interval(low, high), kind) + _below(_ends(low, high)),
                 text(remark),
             ]
         )

@@ -41,7 +41,7 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     camera = observation.camera
     width, height = camera.size
     size = 6.4 * np.array([width, height]) / max(width, height)
-    figure = new_figure((float(size[0]), float(size[1]) + 0.35), shown=shown)
+    figure = new_figure(float(size[0]), float(size[1]) + 0.35, shown=shown)
     ax = figure.add_subplot()
     ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
     for one, rod in zip(observation.seen, observation.scene.rods, strict=True):

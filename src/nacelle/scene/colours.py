@@ -7,6 +7,7 @@ colour-blind eyes tell apart.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from nacelle.errors import NacelleError
 
@@ -81,8 +82,18 @@ def rgb(colour: str) -> tuple[float, float, float]:
 # ---- colours of the viewer: arrows, traces, verdicts
 
 
-# Colours of the arrows of forces and of moments, by the kind of load.
-ARROW_COLOURS = {"actuator forces": ("#0072B2", "#56B4E9"), "joint reactions": ("#009E73", "#CC79A7")}
+class ArrowColours(NamedTuple):
+    """Colours #rrggbb of the arrows of forces and of moments."""
+
+    force: str
+    moment: str
+
+
+# By the kind of load.
+ARROW_COLOURS = {
+    "actuator forces": ArrowColours("#0072B2", "#56B4E9"),
+    "joint reactions": ArrowColours("#009E73", "#CC79A7"),
+}
 TRACE_COLOUR = "#D55E00"
 GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR = "#00785a", "#E69F00", "#c4262e"
 

@@ -32,7 +32,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.data import hanging_chains
 from nacelle.model.description.frame import FrameSpec
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Interval, Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import (
@@ -48,7 +48,7 @@ from nacelle.scene.colours import (
 from nacelle.scene.faces import cylinder, faces, simplified, skin, triangles
 from nacelle.scene.motion import PosesOverTime, rotations
 from nacelle.shapes.mesh_file import mesh_path, why_no_mesh
-from nacelle.shapes.placed import THIN, PlacedRobot, Range, slides_along
+from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
 from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z
@@ -138,24 +138,25 @@ def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
     for damper in robot.dampers:
         links.append(
             Between(
-                "damper", damper.name, damper.bodies, _held(placed, damper.bodies), DAMPER_COLOUR, dashpot
+                "damper", damper.name, damper.bodies, _held(placed, *damper.bodies), DAMPER_COLOUR, dashpot
             )
         )
     return tuple(links)
 
 
-def _held(placed: PlacedRobot, bodies: tuple[int, int]) -> tuple[Array, Array]:
-    """A point of each body, in its frame, for a link that has none."""
+def _held(placed: PlacedRobot, first: int, second: int) -> tuple[Array, Array]:
+    """A point of each of two bodies, in its frame, for a link that has none."""
+    bodies = (first, second)
     joints = [_joints(placed, b) for b in bodies]
     middles = [points.mean(axis=0) for points in joints]
     for k, b in enumerate(bodies):
         if b == BASE:
             away = np.linalg.norm(joints[k] - middles[1 - k], axis=1)
             middles[k] = joints[k][int(np.argmin(away))]
-    first, second = (
+    one, two = (
         placed.poses[b].R.T @ (middle - placed.poses[b].p) for b, middle in zip(bodies, middles, strict=True)
     )
-    return first, second
+    return one, two
 
 
 def _joints(placed: PlacedRobot, b: int) -> Array:
@@ -476,7 +477,7 @@ def _thick(solid: Drawn, extent: float) -> Drawn:
     return solid
 
 
-def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Range]:
+def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Interval]:
     """Least and greatest stroke of all sliding joints over a motion, m."""
     R, p = rotations(motion.quaternion), motion.position
     strokes = {}
@@ -492,7 +493,7 @@ def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Range]:
             axis = R[:, joint.predecessor] @ joint.frame_predecessor.R[:, 2]
             stroke = np.sum(axis * (ends[1] - ends[0]), axis=1)[motion.ok]
             if stroke.size:
-                strokes[j] = float(stroke.min()), float(stroke.max())
+                strokes[j] = Interval(float(stroke.min()), float(stroke.max()))
     return strokes
 
 

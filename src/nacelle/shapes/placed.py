@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.model.data import chain_name
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import UNBOUNDED, Interval, Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.shapes.points import distinct_points, rim, spanning_edges
@@ -50,8 +50,6 @@ _SHORTER, _LONGER = 0.8, 1.2
 # A stroke shorter than this part of the robot's extent is not drawn as a tube and a rod.
 SHORT = 0.02
 
-Range = tuple[float, float]
-
 
 @dataclass(frozen=True)
 class Telescope:
@@ -62,11 +60,11 @@ class Telescope:
         rod: first and last place of the rod, from the successor's end; the last is 0.
     """
 
-    tube: Range
-    rod: Range
+    tube: tuple[float, float]
+    rod: tuple[float, float]
 
 
-def telescope(limits: Range, moved: Range, extent: float) -> Telescope | None:
+def telescope(limits: Interval, moved: Interval, extent: float) -> Telescope | None:
     """The telescopic pair of a joint; None if a rail shows it better.
 
     Args:
@@ -74,7 +72,7 @@ def telescope(limits: Range, moved: Range, extent: float) -> Telescope | None:
         moved: least and greatest stroke that will be shown, m.
         extent: of the robot, m.
     """
-    sign = 1.0 if moved[0] + moved[1] > 0.0 else -1.0
+    sign = 1.0 if sum(moved) > 0.0 else -1.0
     least, most = sorted(sign * s for s in moved)
     if least < SHORT * extent:
         return None
@@ -101,7 +99,7 @@ def telescope(limits: Range, moved: Range, extent: float) -> Telescope | None:
     return None
 
 
-def rail(limits: Range, moved: Range, extent: float, *, from_anchor: bool) -> Range:
+def rail(limits: Interval, moved: Interval, extent: float, *, from_anchor: bool) -> Interval:
     """First and last place of a rail along the joint's axis, from the predecessor's end, m.
 
     Args:
@@ -119,7 +117,7 @@ def rail(limits: Range, moved: Range, extent: float, *, from_anchor: bool) -> Ra
     last = max(high, ends[1]) + 0.03 * extent if given[1] else high + margin
     if from_anchor or not any(given):
         first, last = min(first, 0.0), max(last, 0.0)
-    return first, last
+    return Interval(first, last)
 
 
 # ---- shapes that the joints suggest
@@ -227,7 +225,7 @@ class PlacedRobot:
     """
 
     def __init__(
-        self, robot: Robot, poses: Sequence[Pose], travelled: Mapping[int, Range] | None = None
+        self, robot: Robot, poses: Sequence[Pose], travelled: Mapping[int, Interval] | None = None
     ) -> None:
         """Place a robot.
 
@@ -361,11 +359,11 @@ class PlacedRobot:
         fixed, moving = self.ends[j]
         return float(fixed.R[:, 2] @ (moving.p - fixed.p))
 
-    def moved_range(self, j: int) -> Range:
+    def moved_range(self, j: int) -> Interval:
         """Least and greatest stroke of a sliding joint that will be shown, m."""
         now = self.stroke(j)
         low, high = self.travelled.get(j, (now, now))
-        return min(low, now), max(high, now)
+        return Interval(min(low, now), max(high, now))
 
     def telescope(self, j: int) -> Telescope | None:
         """The telescopic pair of a sliding joint; None if it has a rail."""
@@ -403,9 +401,9 @@ def _bodies(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
 
 
-def _stroke_limits(joint: Joint) -> Range:
+def _stroke_limits(joint: Joint) -> Interval:
     """Limits of the stroke of a sliding joint, m; infinite where there are none."""
-    return joint.limits[0] if joint.limits else (-math.inf, math.inf)
+    return joint.limits[0] if joint.limits else UNBOUNDED
 
 
 def _parallel(rails: Sequence[Rod]) -> bool:

@@ -160,28 +160,28 @@ def _finite(array: Array, what: str, t: float) -> Array:
     return array
 
 
-def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int] | None) -> StepRows:
-    """Rows from an array; `span` has the first step and the number of steps, None without fixed steps."""
+def _table(plant: Plant, given: Any, size: int, what: str, steps: range | None) -> StepRows:
+    """Rows from an array, one for each of the steps or one for all; None without fixed steps."""
     try:
         table = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {given!r}") from None
     if table.ndim == 1:
         table = table[None]
-    counts = (1,) if span is None else (1, span[1])
+    counts = (1,) if steps is None else (1, len(steps))
     if table.ndim != 2 or table.shape[1] != size or len(table) not in counts:
-        if span is None:
+        if steps is None:
             raise KinematicsError(
                 f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(given)}; "
                 "one row a step goes with fixed steps, the methods 'rk4' and 'irk5'"
             )
         raise KinematicsError(
-            f"{what} for {span[1]} steps of {plant.name} have the shape ({size},) or ({span[1]}, {size}), "
-            f"got {np.shape(given)}"
+            f"{what} for {len(steps)} steps of {plant.name} have the shape ({size},) or "
+            f"({len(steps)}, {size}), got {np.shape(given)}"
         )
     if not np.isfinite(table).all():
         raise KinematicsError(f"{what} of {plant.name} are not finite: row {_first_row(table)}")
-    return StepRows(np.ascontiguousarray(table), 0 if span is None else span[0])
+    return StepRows(np.ascontiguousarray(table), 0 if steps is None else steps.start)
 
 
 def _first_row(table: Array) -> str:
@@ -189,16 +189,14 @@ def _first_row(table: Array) -> str:
     return f"{row}, {table[row]}"
 
 
-def make_drive(
-    plant: Plant, force: Any, *, hold: bool = False, span: tuple[int, int] | None = None
-) -> PlantInputs:
+def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | None = None) -> PlantInputs:
     """Bring what the user gives as the force to one form.
 
     Args:
         plant: the plant.
         force: None (zero), constant, rows, a function f(t) or f(t, x, v), a law or a `Feedback`.
         hold: whether inputs are held over each step.
-        span: for fixed steps the number of the first one that has a row, and how many have one.
+        steps: fixed steps that have a row each; None without such.
 
     Raises:
         KinematicsError: if the force does not fit the plant.
@@ -206,10 +204,10 @@ def make_drive(
     if is_law(force):
         force = feedback(force)
     if isinstance(force, Feedback):
-        return _traced(plant, force, hold, span)
+        return _traced(plant, force, hold, steps)
     count = plant.inputs
     if not callable(force):
-        rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", span)
+        rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", steps)
         return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold, rows=rows)
     if _arguments(force) == 1:
 
@@ -224,7 +222,7 @@ def make_drive(
     return PlantInputs(plant, plant, fed_back, free=False, steady=False, hold=hold)
 
 
-def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> PlantInputs:
+def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
     if not isinstance(plant, Traceable):
         raise KinematicsError(
@@ -242,5 +240,5 @@ def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | Non
             return np.concatenate([[t], _finite(_sized(reference(t), size, what, t), what, t)])
 
         return PlantInputs(plant, core, follow, free=True, steady=False, hold=hold)
-    rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, span)
+    rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, steps)
     return PlantInputs(plant, core, TimedRows(rows), free=True, steady=False, hold=hold, rows=rows)

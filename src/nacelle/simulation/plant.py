@@ -33,7 +33,7 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import RIGID, CompiledPlant
@@ -235,7 +235,7 @@ class Limit(NamedTuple):
     name: str
     joint: int
     place: int | None
-    pair: tuple[float, float]
+    pair: Interval
     upper: bool
     kind: str
 
@@ -269,7 +269,7 @@ def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Li
         low, high = limit.pair
         unit = robot.size if limit.kind == "prismatic" else 1.0
         room = share * (high - low if np.isfinite(high - low) else unit)
-        pair = (low - room, high + room)
+        pair = Interval(low - room, high + room)
         sides = _sides(limit.name, limit.joint, limit.place, pair, limit.kind)
         wider += [side for side in sides if side.upper == limit.upper]
     return wider
@@ -289,7 +289,7 @@ def _kind(robot: Robot, joint: int, number: int) -> str:
     return "counted" if (joint, number) in mechanism_of(robot).known_axes else "revolute"
 
 
-def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], kind: str) -> Iterator[Limit]:
+def _sides(name: str, joint: int, place: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
     low, high = pair
     if kind == "revolute" and high - low >= 2.0 * (np.pi - SLACK) and np.isfinite(high - low):
         return

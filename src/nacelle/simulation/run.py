@@ -174,7 +174,8 @@ def execute(
             first_row, rows = grid.first, grid.last - grid.first
             if before is not None and not new_force:
                 first_row, rows = before.first_row, before.rows
-            drive = make_drive(plant, settings.force, hold=settings.hold, span=(first_row, rows))
+            steps_with_rows = range(first_row, first_row + rows)
+            drive = make_drive(plant, settings.force, hold=settings.hold, steps=steps_with_rows)
             if settings.substeps > 1:
                 if not drive.held:
                     raise KinematicsError(

@@ -62,7 +62,14 @@ class DenseTrack:
         return self.drive.forces(0, t, s)
 
 
-def cubic(z: Any, h: Any, begin: tuple[Array, Array], end: tuple[Array, Array]) -> Array:
+class StepEnd(NamedTuple):
+    """State (..., size) at an end of steps, and its derivative, 1/s."""
+
+    state: Array
+    rate: Array
+
+
+def cubic(z: Any, h: Any, begin: StepEnd, end: StepEnd) -> Array:
     """States (..., size) at parts z (0 to 1) of steps of h, s, from state and derivative at both ends."""
     (a, first), (b, last) = begin, end
     bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first + z * last)
@@ -98,7 +105,7 @@ class HermiteTrack:
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
         first, last = self._slopes
         z = (t - self.breaks[k])[:, None] / h
-        return cubic(z, h, (self.values[k], first[k]), (self.values[k + 1], last[k]))
+        return cubic(z, h, StepEnd(self.values[k], first[k]), StepEnd(self.values[k + 1], last[k]))
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""

@@ -1,4 +1,4 @@
-"""Frames placed in frames, and wrenches: a pose is (R, p), R_a_b and the origin of b in a.
+"""Frames placed in frames: a pose is (R, p), R_a_b and the origin of b in a.
 
 A point with coordinates x_b (3,) in frame b has x_a = R x_b + p in frame a, R (3, 3) a rotation, p (3,) in
 metres. Poses are composed and inverted without 4 x 4 matrices:
@@ -6,8 +6,6 @@ metres. Poses are composed and inverted without 4 x 4 matrices:
     (R, p)_a_c = (R_a_b R_b_c,  R_a_b p_b_c + p_a_b)          (R, p)_b_a = (R^T, -R^T p)
 
 and a reflection M (M M = 1, det M = -1) of both frames turns (R, p) into (M R M, M p), again a rotation.
-
-A wrench is a force and a moment about a point, in the axes of one frame.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.spatial.rounding import ordered_composition
-from nacelle.spatial.scalar import Array, cross, plus, product
+from nacelle.spatial.scalar import Array, plus, product
 
 
 class Pose(NamedTuple):
@@ -40,26 +38,3 @@ class Pose(NamedTuple):
 def identity() -> Pose:
     """The pose of a frame in itself."""
     return Pose(np.eye(3), np.zeros(3))
-
-
-class Wrench(NamedTuple):
-    """A force (N) and a moment (N m) about a point."""
-
-    f: Array
-    n: Array
-
-    def about(self, arm: Array) -> Wrench:
-        """The same wrench about a point that lies at -arm (3,), m, from the old one: n + arm x f."""
-        return Wrench(self.f, self.n + cross(arm, self.f))
-
-    def in_axes(self, R: Array) -> Wrench:
-        """The same wrench in other axes, [R f; R n] with R (3, 3) from the old ones to the new ones."""
-        return Wrench(R @ self.f, R @ self.n)
-
-    def plus(self, other: Wrench) -> Wrench:
-        """The sum of two wrenches about the same point."""
-        return Wrench(self.f + other.f, self.n + other.n)
-
-    def minus(self, other: Wrench) -> Wrench:
-        """The difference of two wrenches about the same point."""
-        return Wrench(self.f - other.f, self.n - other.n)

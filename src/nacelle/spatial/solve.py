@@ -66,9 +66,8 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
                 if not is_zero(factors[k][j]):
                     value = value - factors[k][j] * X[j][c]
             X[k][c] = value
-    shape = (unknowns, B.shape[1])
     left = [columns[unknowns + c] for c in range(B.shape[1])]
-    return LeastSquares(_array(X, shape), np.stack(left, axis=1) if left else np.zeros((len(M), 0)))
+    return LeastSquares(_array(X, B.shape[1]), np.stack(left, axis=1) if left else np.zeros((len(M), 0)))
 
 
 def independence(M: Array, scale: Array) -> Scalar:
@@ -139,13 +138,13 @@ class _Columns:
         return factor
 
 
-def _array(rows: list[list[Scalar]], shape: tuple[int, int]) -> Array:
+def _array(rows: list[list[Scalar]], columns: int) -> Array:
     flat = [entry for row in rows for entry in row]
     plain = all(isinstance(entry, float | int) for entry in flat)
     result = np.empty(len(flat), dtype=float if plain else object)
     for k, entry in enumerate(flat):
         result[k] = entry
-    return result.reshape(shape)
+    return result.reshape(len(rows), columns)
 
 
 # ---- solving small linear systems over any scalar

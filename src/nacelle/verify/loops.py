@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind
 from nacelle.model.leg import Leg, Nacelle
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -425,7 +425,7 @@ class Efforts:
     spring_energy: float
 
 
-def _beyond(q: float, limits: tuple[float, float], rotation: bool) -> float:
+def _beyond(q: float, limits: Interval, rotation: bool) -> float:
     """How far a coordinate is beyond its limits; of an angle the least of those that differ by turns."""
     lower, upper = limits
 

@@ -11,6 +11,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.model.joint import UNBOUNDED
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
@@ -127,12 +128,12 @@ def _without_stopped_limits(robot: Robot) -> Robot:
     """The robot without the limits at which it has end stops, so that states are drawn beyond them, too."""
     if not any(any(joint.stops) for joint in robot.joints):
         return robot
-    free = (-np.inf, np.inf)
     joints = tuple(
         replace(
             joint,
             limits=tuple(
-                pair if stop is None else free for pair, stop in zip(joint.limits, joint.stops, strict=True)
+                pair if stop is None else UNBOUNDED
+                for pair, stop in zip(joint.limits, joint.stops, strict=True)
             ),
         )
         if joint.stops
@@ -140,7 +141,7 @@ def _without_stopped_limits(robot: Robot) -> Robot:
         for joint in robot.joints
     )
     actuators = tuple(
-        replace(a, position=free) if any(robot.joints[a.joint].stops) else a for a in robot.actuators
+        replace(a, position=UNBOUNDED) if any(robot.joints[a.joint].stops) else a for a in robot.actuators
     )
     return replace(robot, joints=joints, actuators=actuators)
 

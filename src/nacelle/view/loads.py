@@ -25,6 +25,13 @@ ACTUATORS, REACTIONS = "actuator forces", "joint reactions"
 KINDS = (ACTUATORS, REACTIONS)
 
 
+class LoadScales(NamedTuple):
+    """How long arrows are: m/N of forces and m/(N m) of moments."""
+
+    force: float = 0.0
+    moment: float = 0.0
+
+
 class LoadRow(NamedTuple):
     """A line of the table of loads: a name, a force (N) and a moment (N m), None where there is none."""
 

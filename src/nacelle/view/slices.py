@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +55,14 @@ class Slice:
     words: str
 
 
-def workspace_slice(robot: Robot, names: tuple[str, str], at: Array, origin: Array, extent: float) -> Slice:
+class SliceCoordinates(NamedTuple):
+    """The two coordinates that vary over a slice, by name."""
+
+    first: str
+    second: str
+
+
+def workspace_slice(robot: Robot, names: SliceCoordinates, at: Array, origin: Array, extent: float) -> Slice:
     """Compute a slice over two coordinates through a pose.
 
     Args:
@@ -72,7 +80,7 @@ def workspace_slice(robot: Robot, names: tuple[str, str], at: Array, origin: Arr
     except UnreachableError:
         return Slice(None, (), "nothing of this slice is reached within limits")
     grid = workspace(robot, over, at=at)
-    axes = _axes(robot, names)
+    axes = _axes(names)
     vectors, steps = [], []
     for name, values, axis in zip(names, grid.values, axes, strict=True):
         angle = is_angle(robot, name)
@@ -84,7 +92,7 @@ def workspace_slice(robot: Robot, names: tuple[str, str], at: Array, origin: Arr
     return Slice(grid, tuple(_patches(grid, centres, steps)), _words(grid, robot, extent))
 
 
-def _axes(robot: Robot, names: tuple[str, str]) -> tuple[int, int]:
+def _axes(names: SliceCoordinates) -> tuple[int, int]:
     """The base axis along which each coordinate is drawn."""
     taken: list[int | None] = [AXES.index(name) if name in AXES[:3] else None for name in names]
     for k, name in enumerate(names):
@@ -127,7 +135,7 @@ def _words(grid: Workspace, robot: Robot, extent: float) -> str:
     return words
 
 
-def slice_choices(robot: Robot) -> list[tuple[str, str]]:
+def slice_choices(robot: Robot) -> list[SliceCoordinates]:
     """Pairs of coordinates over which a slice can be taken, translations first."""
     names = sorted(robot.motion.coordinates, key=lambda name: name not in AXES[:3])
-    return list(itertools.combinations(names, 2))
+    return [SliceCoordinates(*pair) for pair in itertools.combinations(names, 2)]

@@ -56,6 +56,25 @@ _STEPS = 12
 _DONE = 1e-13
 
 
+class Pixel(NamedTuple):
+    """A pixel of an image: its column u and its row v, counted from 0."""
+
+    u: int
+    v: int
+
+
+FIRST_PIXEL = Pixel(0, 0)
+
+
+class Region(NamedTuple):
+    """A rectangle of pixels of an image: its first pixel (u, v), its width and its height, px."""
+
+    u: int
+    v: int
+    width: int
+    height: int
+
+
 @dataclass(frozen=True, eq=False)
 class Camera(Shown):
     """A pinhole camera with distortion.
@@ -81,7 +100,7 @@ class Camera(Shown):
         position: Any,
         *,
         up: Any = (0.0, 0.0, 1.0),
-        size: tuple[int, int] = (1024, 1024),
+        size: Sequence[int] = (1024, 1024),
         field: float = 0.7,
         distortion: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0),
     ) -> Camera:
@@ -106,10 +125,11 @@ class Camera(Shown):
             across = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
         x = across / np.linalg.norm(across)
         R = np.column_stack([x, np.cross(z, x), z])
-        f = 0.5 * min(size) / float(np.tan(0.5 * field))
+        width, height = size
+        f = 0.5 * min(width, height) / float(np.tan(0.5 * field))
         k1, k2, p1, p2, k3 = distortion
-        centre = (0.5 * (size[0] - 1), 0.5 * (size[1] - 1))
-        return cls((f, f), centre, size, Pose(R, position), (k1, k2, p1, p2, k3))
+        centre = (0.5 * (width - 1), 0.5 * (height - 1))
+        return cls((f, f), centre, (width, height), Pose(R, position), (k1, k2, p1, p2, k3))
 
     def placed(self, pose: Pose) -> Camera:
         """The same camera at another pose in the base: axes R (3, 3), centre p (3,), m."""
@@ -250,10 +270,10 @@ class Patch:
     M: Array
 
     @classmethod
-    def region(cls, camera: Camera, corner: tuple[int, int], size: tuple[int, int]) -> Patch:
-        """A rectangle of pixels (height, width), from its first pixel (u, v) and its size in u and v."""
-        u = np.arange(corner[0], corner[0] + size[0], dtype=float)
-        v = np.arange(corner[1], corner[1] + size[1], dtype=float)
+    def region(cls, camera: Camera, region: Region) -> Patch:
+        """A rectangle of pixels (height, width)."""
+        u = np.arange(region.u, region.u + region.width, dtype=float)
+        v = np.arange(region.v, region.v + region.height, dtype=float)
         return cls.of(camera, *np.meshgrid(u, v))
 
     @classmethod

@@ -8,12 +8,13 @@ which is what a camera with small regions of interest transfers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Exposure
+from nacelle.vision.camera import Exposure, Pixel
 from nacelle.vision.image.edges import EdgeFit, Picture, band_around, fit_edges, searched_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
@@ -58,7 +59,7 @@ def measure(
     index: int,
     model: PixelModel,
     *,
-    corner: tuple[int, int] = (0, 0),
+    corner: Sequence[int] = (0, 0),
     search: float = 0.0,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
@@ -77,16 +78,17 @@ def measure(
     Returns:
         The measurement; None where no edge is free, or the pixels are not those of such a cylinder.
     """
+    first = Pixel(*corner)
     seen = edge_visibility(predicted, index, model.reach + FLAT + search)
     start: Array | None = seen.lines.normals
     if search > max(model.width, 1.0):
-        start = searched_normals(Picture(image, corner), predicted.camera, seen, search, model)
+        start = searched_normals(Picture(image, first), predicted.camera, seen, search, model)
     if start is None:
         return None
     band = band_around(predicted, index, seen, model, wide=FLAT, slack=max(search, _SLACK))
     if band is None:
         return None
-    return _measured(fit_edges(band, band.values(image, corner), start, model), index, exposure)
+    return _measured(fit_edges(band, band.values(image, first), start, model), index, exposure)
 
 
 def look(

@@ -31,7 +31,7 @@ def camera_for(
     robot: Robot,
     x: Any = None,
     *,
-    size: tuple[int, int] = (1024, 1024),
+    size: Sequence[int] = (1024, 1024),
     field: float = 0.7,
     distortion: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0),
     model: PixelModel | None = None,

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -185,7 +185,7 @@ class Scenery:
             for solid in (solids[b] if b != BASE else described_solids(robot.bodies[BASE]))
         ]
 
-    def bodies(self, x: Any = None) -> tuple[Array, Array]:
+    def bodies(self, x: Any = None) -> BodyPoses:
         """Poses of all bodies R (..., bodies, 3, 3), p (..., bodies, 3); the reference pose if None."""
         return inverse_kinematics(
             self.robot, reference_pose(self.robot) if x is None else x, limits=False

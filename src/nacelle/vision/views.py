@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import UnobservableError
+from nacelle.kinematics.inverse import BodyPoses
 from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
@@ -50,7 +51,7 @@ UNSEEN = 1e-3
 def edge_motion(
     camera: Camera,
     cylinder: Cylinder,
-    bodies: tuple[Array, Array],
+    bodies: BodyPoses,
     J: Array,
     places: Sequence[float] = _PLACES,
 ) -> Array:
@@ -59,7 +60,7 @@ def edge_motion(
     Args:
         camera: the camera.
         cylinder: the cylinder.
-        bodies: poses of all bodies, R (bodies, 3, 3) and p (bodies, 3).
+        bodies: poses of all bodies.
         J: Jacobians of all bodies (bodies, 6, n), as `body_jacobian`.
         places: where on the edges, from 0 at A to 1 at B.
 
@@ -84,7 +85,7 @@ def edge_motion(
 
 
 def image_jacobian(
-    robot: Robot, camera: Camera, x: Any, bodies: tuple[Array, Array], edges: Sequence[tuple[Cylinder, int]]
+    robot: Robot, camera: Camera, x: Any, bodies: BodyPoses, edges: Sequence[tuple[Cylinder, int]]
 ) -> Array:
     """How all given edges move in the image (2 edges, n), px, for motions by the robot's size or by 1 rad."""
     J = body_jacobian(robot, x)

@@ -118,23 +118,21 @@ def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
 
 # ---- Entries of scenarios that depend on the robot
 
-POSITION = ("length", "angle")
-
 
 def test_quantities_of_actuators() -> None:
     space = nacelle.load("space")
     kinds = space.revolute_actuators
     given = ["1 mrad" if turns else "2 um" for turns in kinds]
-    assert for_actuators(space, given, POSITION) == pytest.approx(
+    assert for_actuators(space, given, "length") == pytest.approx(
         [1e-3 if turns else 2e-6 for turns in kinds]
     )
-    assert for_actuators(space, 0.0, POSITION) == 0.0
+    assert for_actuators(space, 0.0, "length") == 0.0
     with pytest.raises(KinematicsError, match="prismatic and revolute actuators: give a list"):
-        for_actuators(space, "1 um", POSITION)
+        for_actuators(space, "1 um", "length")
     with pytest.raises(KinematicsError, match="one for each of the 6 actuators"):
-        for_actuators(space, ["1 um"], POSITION)
+        for_actuators(space, ["1 um"], "length")
     with pytest.raises(KinematicsError, match="'mm' is not a unit of angle"):
-        for_actuators(nacelle.load("fivebar"), "3 mm", POSITION)
+        for_actuators(nacelle.load("fivebar"), "3 mm", "length")
 
 
 def test_poses() -> None:

@@ -32,8 +32,9 @@ from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.pose import Pose, Wrench
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from nacelle.spatial.screw import Wrench
 from support import leg_direct_model
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot

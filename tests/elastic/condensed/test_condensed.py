@@ -12,6 +12,7 @@ import nacelle
 from nacelle.compile import compile_function
 from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
+    EndMotion,
     LinkRates,
     constants_of,
     corrected,
@@ -398,6 +399,8 @@ def test_inertia_is_the_slope_of_the_forces() -> None:
         after = end_forces(link, start + changes[0], end + changes[1])
         np.testing.assert_allclose(after.start - before.start, blocks[0] @ change, atol=1e-12)
         np.testing.assert_allclose(after.end - before.end, blocks[1] @ change, atol=1e-12)
-        moved = corrected(link, before, (start + changes[0], end + changes[1]), changes)
+        moved = corrected(
+            link, before, EndMotion(start + changes[0], changes[0]), EndMotion(end + changes[1], changes[1])
+        )
         for a, b in zip(moved, after, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-11)

@@ -388,7 +388,7 @@ def test_two_modules_at_once(make, tmp_path: Path) -> None:
     """Each gets what it gets alone; the failure of either is raised, and neither waits for the other then."""
     first = make()
     machine = host()
-    assert first.compile_both((TEXT, HARMLESS), machine, 1) == (compiled(first), compiled(first, HARMLESS))
+    assert first.compile_both(TEXT, HARMLESS, machine, 1) == (compiled(first), compiled(first, HARMLESS))
     second = first.second()
     assert second is first.second()
     assert second.pid not in (None, first.pid)
@@ -399,9 +399,9 @@ def test_two_modules_at_once(make, tmp_path: Path) -> None:
     for texts in ((refused, "; slow\n" + TEXT), (HARMLESS, refused)):
         begin = time.monotonic()
         with pytest.raises(CompilerError, match="LLVM refuses it"):
-            faulty.compile_both(texts, machine, 1)
+            faulty.compile_both(*texts, machine, 1)
         assert time.monotonic() - begin < 10.0
-    assert faulty.compile_both((HARMLESS, TEXT), machine, 1) == (
+    assert faulty.compile_both(HARMLESS, TEXT, machine, 1) == (
         compiled(faulty, HARMLESS),
         compiled(faulty, TEXT),
     )

@@ -17,7 +17,7 @@ from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.irk5 import Stages, column_stride, factor_and_solve
+from nacelle.emit.jit.irk5 import StageLayout, Stages, column_stride, factor_and_solve
 from nacelle.emit.jit.order import Memory, moves, order, residence, values_read
 from nacelle.emit.jit.plan import Style, fuse, plan
 from nacelle.emit.jit.signs import never_negative, operands, without_negations, zero_tells
@@ -125,7 +125,7 @@ def test_the_jacobian(begin: float) -> None:
     """At inputs on the parabola through those of the stages, which may be of any time of the step."""
     program = make_program(coupled, None, {"x": (N,), "u": (1,), "p": (1,)})
     width, plan = vector_width(DEFAULT), make_plan(program)
-    stages = Stages(plan, (N, 1, 1), width, host().fma)
+    stages = Stages(plan, StageLayout(N, 1, width), 1, host().fma)
     text = module([evaluation(plan, width, "v_"), *stages.texts()], DEFAULT)
     text = text.replace("define internal void @irk5_jacobian", "define void @irk5_jacobian")
     library = Library(compile_text(text), ("irk5_jacobian",))

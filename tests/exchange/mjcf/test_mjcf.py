@@ -23,6 +23,7 @@ from nacelle.exchange.mjcf.read import (
     stripped,
 )
 from nacelle.exchange.xml import parsed, text_of
+from nacelle.model.joint import Interval
 
 # ---- A compiled file: names, places of equalities, what MuJoCo refuses at its line
 
@@ -383,7 +384,10 @@ def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> No
 
 def test_a_slack_beside_other_limits_is_lost() -> None:
     model = mj.MjModel.from_xml_string(SLACK)
-    axes = {0: Axis(np.array([0.0, 1.0, 0.0]), limits=(-1.0, 1.0)), 1: Axis(np.array([0.0, 0.0, 1.0]))}
+    axes = {
+        0: Axis(np.array([0.0, 1.0, 0.0]), limits=Interval(-1.0, 1.0)),
+        1: Axis(np.array([0.0, 0.0, 1.0])),
+    }
     report = ExchangeReport()
     along_tendons(model, axes, report)
     assert report.losses == [

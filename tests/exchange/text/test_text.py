@@ -9,6 +9,7 @@ import numpy as np
 from nacelle.exchange.description import described, shortest_decimal
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Shape, Solid, Strut
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.model.joint import Interval
 from nacelle.model.read import read_data
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
@@ -22,8 +23,8 @@ FRAMES = [Pose(rotation_rpy(np.array(n)), np.array(n)) for n in ([0.3, 0.2, -0.4
 
 def test_numbers_and_places_come_back() -> None:
     drive = Axis(
-        X, value=0.3, damping=0.1, coulomb=0.2, armature=0.05, stiffness=7.0, rest=0.4, limits=(-1.0, 1.5),
-        motor=Motor("drive", 20.0, 30.0, 2.0),
+        X, value=0.3, damping=0.1, coulomb=0.2, armature=0.05, stiffness=7.0, rest=0.4,
+        limits=Interval(-1.0, 1.5), motor=Motor("drive", 20.0, 30.0, 2.0),
     )  # fmt: skip
     links = (
         Link("arm_turn", BASE, "arm_upper", FRAMES[0], FRAMES[1], (drive,)),

@@ -20,6 +20,7 @@ from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
 from nacelle.exchange.write.robot import (
     JointLinks,
+    LinkEnds,
     assembled_graph,
     in_joints,
     is_bare,
@@ -34,7 +35,7 @@ from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.between import LineSpring
 from nacelle.model.data import Actuator
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, Stop
+from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Spring, Stop
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation
@@ -405,7 +406,9 @@ def test_links_move_as_the_joint(kind: JointKind) -> None:
     joint = Joint("a", kind, 1, 2, first, second)
     values = list(coordinates(kind, rng))
     moved = relative_pose(kind, values)
-    links = JointLinks({}, lambda name: name, ExchangeReport()).links(joint, "a", ("one", "two"), values)
+    links = JointLinks({}, lambda name: name, ExchangeReport()).links(
+        joint, "a", LinkEnds("one", "two"), values
+    )
     assert (links[0].parent, links[-1].child) == ("one", "two")
     for order in (links, [link.reversed() for link in reversed(links)]):
         pose = identity()
@@ -438,12 +441,12 @@ def test_what_acts_along_an_axis_goes_along() -> None:
         stops=(Stop(6.0, 7.0),),
         rotor_inertia=0.1,
         gear_ratio=3.0,
-        limits=((4.0, 7.0),),
+        limits=(Interval(4.0, 7.0),),
         drive_stiffness=100.0,
     )
     report = ExchangeReport()
     made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, report)
-    (link,) = made.links(joint, "turn", ("base", "arm"), [-1.0])
+    (link,) = made.links(joint, "turn", LinkEnds("base", "arm"), [-1.0])
     (axis,) = link.axes
     assert (axis.damping, axis.coulomb, axis.quadratic, axis.cubic) == (1.0, 2.5, 0.0, 3.0)
     assert (axis.stiffness, axis.rest, axis.stop) == (5.0, 0.3, 6.0)
@@ -465,6 +468,6 @@ def test_friction_of_spherical_joints_is_viscous() -> None:
         "ball", JointKind.SPHERICAL, 0, 2, Pose(np.eye(3), np.ones(3)), friction=terms, rotor_inertia=0.2
     )
     made = JointLinks({}, lambda name: name, report)
-    (link,) = made.links(joint, "ball", ("base", "rod"), [0.0, 0.0, 0.0, 1.0])
+    (link,) = made.links(joint, "ball", LinkEnds("base", "rod"), [0.0, 0.0, 0.0, 1.0])
     assert (link.damping, link.armature) == (1.0, 0.2)
     assert "coulomb friction of spherical joints left out" in report.losses[0]

@@ -14,6 +14,7 @@ from nacelle.kinematics.general.closure_step import finds_step
 from nacelle.kinematics.general.placed import WHOLE, Way
 from nacelle.kinematics.general.plan import has_bar_axes, is_supported, plan_of, sample_states
 from nacelle.kinematics.general.solve import (
+    MatrixUnits,
     constant_columns,
     constant_rows,
     determinant,
@@ -169,7 +170,7 @@ def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
 #
 # Small solves in a fixed order: solutions are those of LAPACK, pivots pure numbers that show weakness.
 
-ONES = (np.ones(4), np.ones(4))
+ONES = MatrixUnits.ones(4)
 
 
 def test_solutions_in_the_order_of_the_samples() -> None:
@@ -195,8 +196,8 @@ def test_a_zero_on_the_diagonal_is_no_pivot() -> None:
 def test_units_do_not_change_the_figure() -> None:
     A = np.random.default_rng(2).normal(size=(3, 3))
     rows, columns = np.array([1.0, 10.0, 100.0]), np.array([2.0, 3.0, 0.5])
-    plain = determinant(A.tolist(), (np.ones(3), np.ones(3)))
-    scaled = determinant((A * rows[:, None] * columns).tolist(), (rows, columns))
+    plain = determinant(A.tolist(), MatrixUnits.ones(3))
+    scaled = determinant((A * rows[:, None] * columns).tolist(), MatrixUnits(rows, columns))
     assert abs(float(scaled)) == pytest.approx(abs(float(plain)), rel=1e-12)
 
 

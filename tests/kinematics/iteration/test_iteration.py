@@ -369,7 +369,7 @@ def test_runs_end_before_what_is_not_certain() -> None:
 
 
 def test_a_roadmap_reaches_as_far_as_its_branch() -> None:
-    road = roadmap(ROOT, (np.ones(1), -np.ones(1)), np.array([[4.0], [-3.0]]), between)
+    road = roadmap(ROOT, np.ones(1), -np.ones(1), np.array([[4.0], [-3.0]]), between)
     np.testing.assert_allclose(road.y[:, 0], -np.sqrt(road.p[:, 0]), rtol=1e-12)
     assert road.p[1, 0] == 4.0
     assert 0.0 < road.p[2, 0] < 1.0

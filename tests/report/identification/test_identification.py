@@ -16,6 +16,7 @@ from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.identify import Identification
 from nacelle.identification.validation import Validation
+from nacelle.model.joint import Interval
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.page.markup import number, write_page
 from nacelle.report.identification import (
@@ -259,13 +260,13 @@ def widths(bar: str) -> list[float]:
 
 def test_bars_show_intervals() -> None:
     # Wider intervals are wider bars, those beyond the scale have arrows, unbounded ones have no bar.
-    narrow = interval_bar(1.0, 1.0, (0.99, 1.01), "")
-    wide = interval_bar(1.0, 1.0, (0.9, 1.1), "fair")
+    narrow = interval_bar(1.0, 1.0, Interval(0.99, 1.01), "")
+    wide = interval_bar(1.0, 1.0, Interval(0.9, 1.1), "fair")
     assert widths(narrow) < widths(wide)
     assert "<path" not in wide
-    assert interval_bar(1.0, 1.0, (-9.0, 11.0), "poor").count("<path") == 2
-    assert interval_bar(1.0, 1.0, (-np.inf, np.inf), "poor").count("<rect") == 0
-    assert interval_bar(0.0, 0.0, (0.0, 0.0), "").count("<rect") == 1
+    assert interval_bar(1.0, 1.0, Interval(-9.0, 11.0), "poor").count("<path") == 2
+    assert interval_bar(1.0, 1.0, Interval(-np.inf, np.inf), "poor").count("<rect") == 0
+    assert interval_bar(0.0, 0.0, Interval(0.0, 0.0), "").count("<rect") == 1
 
 
 # ---- Pages as a browser reads them: balanced, without references, with every number and name in its place

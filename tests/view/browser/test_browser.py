@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.scene.colours import ArrowColours
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
 from nacelle.view.browser.panel import (
@@ -154,7 +155,7 @@ def test_names_are_escaped() -> None:
         problems_html([NAME, NAME]),
         sentence_html(NAME),
         dependent_html({NAME: (1.0, "mm")}),
-        loads_html(given, ("#000000", "#ffffff")),
+        loads_html(given, ArrowColours("#000000", "#ffffff")),
     ]
     assert all("<img" not in page and "&lt;img" in page for page in pages)
     assert 'data-problems="2"' in pages[1]

@@ -36,7 +36,12 @@ def test_jacobian():
     camera, anchors = camera_of(robot), anchors_of(robot)
     seen = [replace(one, edges=one.edges[2:5]) for one in sightings(robot, camera, rng, count=4)]
     bundle = Bundle(
-        robot, visible_cylinders(robot), seen, anchors=(anchors, 1e-3), poses=np.array([1e-3, 2e-3])
+        robot,
+        visible_cylinders(robot),
+        seen,
+        anchors=anchors,
+        anchor_sigma=1e-3,
+        poses=np.array([1e-3, 2e-3]),
     )
     assert bundle.count == 6 + 4 + 2 * 4
     units = bundle.units(camera)

@@ -12,7 +12,7 @@ from nacelle.errors import KinematicsError
 from nacelle.shapes.solid import Ball, Block, Plate, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
-from nacelle.vision.camera import Camera, Patch
+from nacelle.vision.camera import Camera, Patch, Pixel, Region
 from nacelle.vision.image.edges import (
     Band,
     Picture,
@@ -42,7 +42,7 @@ def test_all_pixels_near_the_edges() -> None:
     seen = edge_visibility(scene, 0, 0.0)
     whole = whole_band(camera, seen, MODEL.reach)
     assert whole is not None
-    image = Patch.region(camera, (0, 0), camera.size)
+    image = Patch.region(camera, Region(0, 0, *camera.size))
     near = np.zeros(image.x.shape, dtype=bool)
     for side, normal in enumerate(seen.lines.normals):
         t = seen.lines.place(side, image)
@@ -56,7 +56,7 @@ def test_all_pixels_near_the_edges() -> None:
     assert len(band.u) < len(whole.u)
     values = np.arange(160 * 120, dtype=float).reshape(120, 160)
     assert np.array_equal(band.values(values), band.v * 160.0 + band.u)
-    assert np.all(np.isnan(band.values(values[:1, :1], (1000, 0))))
+    assert np.all(np.isnan(band.values(values[:1, :1], Pixel(1000, 0))))
 
 
 def test_other_solids_are_kept_away() -> None:
@@ -101,7 +101,7 @@ def test_two_rods_against_rays(name: str) -> None:
     camera = small_camera()
     corner, size = (50, 30), (60, 60)
     scene = scene_of(camera, NEAR, PAIRS[name])
-    parts = seen_parts([NEAR, PAIRS[name]], Patch.region(camera, corner, size), 0.8)
+    parts = seen_parts([NEAR, PAIRS[name]], Patch.region(camera, Region(*corner, *size)), 0.8)
     for k, (_, seen) in parts.items():
         # One solid white, all else black: its rays alone.
         levels = PixelModel(blur=0.8, leg=1.0, background=0.0, other=0.0)
@@ -143,7 +143,7 @@ def test_search_finds_the_edges(corner: tuple[int, int]) -> None:
     )
     seen = edge_visibility(scene_of(camera, PREDICTED), 0, MODEL_OF_EDGES.reach)
     true = edge_visibility(scene_of(camera, TRUE), 0, MODEL_OF_EDGES.reach)
-    picture = Picture(image, corner)
+    picture = Picture(image, Pixel(*corner))
     for side in (0, 1):
         points = image_edge(picture, camera, seen, side, 8.0, MODEL_OF_EDGES)
         points = points[np.isfinite(points[:, 0])]
@@ -154,12 +154,13 @@ def test_search_finds_the_edges(corner: tuple[int, int]) -> None:
     assert normals is not None
     assert np.max(np.abs(normals - true.lines.normals)) * camera.focal[0] < 0.3
     # Too narrow a search does not find them, a dark picture shows none.
-    assert searched_normals(Picture(0.0 * image + 40.0, corner), camera, seen, 8.0, MODEL_OF_EDGES) is None
+    dark = Picture(0.0 * image + 40.0, Pixel(*corner))
+    assert searched_normals(dark, camera, seen, 8.0, MODEL_OF_EDGES) is None
 
 
 def test_pictures_are_bilinear() -> None:
     v, u = np.mgrid[0:5, 0:7].astype(float)
-    picture = Picture(3.0 * u + 10.0 * v, (100, 200))
+    picture = Picture(3.0 * u + 10.0 * v, Pixel(100, 200))
     places = np.array([[100.0, 200.0], [102.25, 203.5], [106.0, 204.0], [99.9, 201.0], [101.0, 204.1]])
     values = picture.at(places)
     assert np.allclose(values[:3], [0.0, 3.0 * 2.25 + 35.0, 58.0])

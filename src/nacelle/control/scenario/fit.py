@@ -65,7 +65,7 @@ class Round(Trajectory):
         outward = np.cos(angle) * first + np.sin(angle) * second
         along = np.cos(angle) * second - np.sin(angle) * first
         return sample_about(
-            self.layout, self._center, (outward, rate * along, change * along - rate * rate * outward)
+            self.layout, self._center, outward, rate * along, change * along - rate * rate * outward
         )
 
 
@@ -97,7 +97,7 @@ def usable_poses(robot: Robot, x: Array) -> Array:
 def offset(robot: Robot, x: Array, steps: Array) -> Array:
     """Poses (N, nx) at steps (N, n) of the coordinates from a pose (nx,), m and rad, rotations as vectors."""
     still = np.zeros_like(steps)
-    return sample_about(layout_of(robot.motion), x, (steps, still, still)).x
+    return sample_about(layout_of(robot.motion), x, steps, still, still).x
 
 
 def workspace_middle(robot: Robot) -> Array:

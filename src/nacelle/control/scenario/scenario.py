@@ -101,17 +101,16 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
     if spec.limits in (None, "none"):
         given["limits"] = None
     elif spec.limits != "described":
-        given["limits"] = for_actuators(robot, spec.limits, ("force", "torque"))
+        given["limits"] = for_actuators(robot, spec.limits, "force")
     if spec.cogging is not None:
-        amplitude = for_actuators(robot, spec.cogging.amplitude, ("force", "torque"))
-        cycles = for_actuators(robot, spec.cogging.cycles, ("gear ratio per length", "number"))
+        amplitude = for_actuators(robot, spec.cogging.amplitude, "force")
+        cycles = for_actuators(robot, spec.cogging.cycles, "gear ratio per length")
         table = np.broadcast_arrays(amplitude, cycles, np.full(len(robot.actuators), spec.cogging.phase))
         given["cogging"] = np.stack(table, axis=-1)
     more = spec.stiction
     if more is not None:
         options: dict[str, Any] = {"static": more.static}
-        kinds = {"rate": ("speed", "angular speed"), "stiffness": ("stiffness", "angular stiffness")}
-        for key, of in kinds.items():
+        for key, of in (("rate", "speed"), ("stiffness", "stiffness")):
             if getattr(more, key) is not None:
                 options[key] = for_actuators(robot, getattr(more, key), of)
         robot, given["stiction"] = stiction_of(robot, **options)
@@ -212,9 +211,6 @@ def _wrench(spec: WrenchSpec) -> Array:
 
 
 # ---- scenarios: read from YAML, made for a robot, run
-
-
-_POSITION = ("length", "angle")
 
 
 class Prepared(NamedTuple):
@@ -405,10 +401,10 @@ class Scenario(Shown):
         spec = self.spec.sensors
         resolution = None
         if spec.resolution is not None:
-            resolution = for_actuators(robot, spec.resolution, _POSITION)
+            resolution = for_actuators(robot, spec.resolution, "length")
         sensors = Sensors(
             resolution=resolution,
-            noise=for_actuators(robot, spec.noise, _POSITION),
+            noise=for_actuators(robot, spec.noise, "length"),
             dropout=spec.dropout,
             late=spec.late,
             gaps=tuple(Gap(gap.start, gap.end, gap.actuator or "") for gap in spec.gaps),

@@ -37,8 +37,9 @@ from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
 from nacelle.control.vision.plant import Deviation, TruePlant, numbers_size
-from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
+from nacelle.control.vision.sight import EdgeSource, TrueSight
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.inverse import BodyPoses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
@@ -410,7 +411,7 @@ class ObserverFeedback:
         self.observer.accelerate(now + float(self.controller.gain("delay")[0]), command.acceleration)
         return command.force
 
-    def _predicted(self, time: float) -> Bodies:
+    def _predicted(self, time: float) -> BodyPoses:
         """Poses of all bodies that are expected at a time: the model with anchors as they are estimated."""
         at = self.observer.estimate(time)
         g = np.zeros(numbers_size(self.controller.robot))

@@ -38,7 +38,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.assembly import closed_near, require_assembly, row_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -59,7 +59,7 @@ from nacelle.simulation.flow import (
     state_samples,
     state_size,
 )
-from nacelle.simulation.track import cubic
+from nacelle.simulation.track import StepEnd, cubic
 from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
@@ -444,8 +444,8 @@ class TruePlant:
         begin, end = self._times[place], self._times[place + 1]
         z = min(max((time - begin) / (end - begin), 0.0), 1.0)
         (robot, u), ends = self._moved[place], np.array(self._states[place : place + 2])
-        first, last = zip(ends, robot.derivatives(ends, np.repeat(u, 2, axis=0)), strict=True)
-        return cubic(z, end - begin, first, last)
+        rates = robot.derivatives(ends, np.repeat(u, 2, axis=0))
+        return cubic(z, end - begin, StepEnd(ends[0], rates[0]), StepEnd(ends[1], rates[1]))
 
     def split(self, state: Array) -> tuple[Array, Array]:
         """Reduced pose (nx,) and twist (n,) of a state (size,)."""
@@ -462,12 +462,12 @@ class TruePlant:
         )
         return result
 
-    def bodies(self, state: Array, time: float) -> tuple[Array, Array]:
+    def bodies(self, state: Array, time: float) -> BodyPoses:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
         poses = self._bodies(state, self._constants(time))
-        return np.asarray(poses["R"]), np.asarray(poses["p"])
+        return BodyPoses(np.asarray(poses["R"]), np.asarray(poses["p"]))
 
-    def bodies_of(self, x: Array, y: Array, g: Array) -> tuple[Array, Array]:
+    def bodies_of(self, x: Array, y: Array, g: Array) -> BodyPoses:
         """Poses of all bodies at a pose x (nx,) of a robot with other numbers g, from a nearby y (ny,)."""
         mechanism = mechanism_of(sample(self.model))
         if mechanism.ny != len(y):
@@ -476,4 +476,4 @@ class TruePlant:
         c = coordinates_of(mechanism, x, self.quat_0)
         state = np.concatenate([c, np.zeros(self.model.motion.n), y])
         poses = self._bodies(state, np.concatenate([self.quat_0, g]))
-        return np.asarray(poses["R"]), np.asarray(poses["p"])
+        return BodyPoses(np.asarray(poses["R"]), np.asarray(poses["p"]))

@@ -25,6 +25,7 @@ import numpy as np
 
 from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.scalar import Array
@@ -39,9 +40,7 @@ from nacelle.vision.visibility import ContactLines, edge_visibility
 _SHORTEST = 12
 
 
-Bodies = tuple[Array, Array]
-"""Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
-Predicted = Callable[[], Bodies]
+Predicted = Callable[[], BodyPoses]
 """Gives the poses of all bodies that are expected at an exposure."""
 
 
@@ -59,7 +58,7 @@ def edge_sigma(pixels: PixelModel) -> float:
 class EdgeSource(Protocol):
     """What makes edges of the bodies' poses."""
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
 
 
@@ -79,7 +78,7 @@ class TrueSight:
         self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
         self._until = plant.time
 
-    def arrived(self, now: float, predict: Callable[[float], Bodies]) -> list[EdgeMeasurement]:
+    def arrived(self, now: float, predict: Callable[[float], BodyPoses]) -> list[EdgeMeasurement]:
         """Edges whose results have arrived since the last call.
 
         Args:
@@ -118,7 +117,7 @@ class ModelEdges:
         self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
         self._rng = np.random.default_rng(seed)
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         del predicted
         found = []
@@ -185,7 +184,7 @@ class RenderedEdges:
         self._rng = np.random.default_rng(seed)
         self.missed = 0
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         scene = self._scenery.scene(self._camera, *true)
         expected = self._scenery.scene(self._camera, *predicted())

@@ -72,6 +72,60 @@ class _Reflection(NamedTuple):
         return np.asarray(e - 2.0 * np.outer(self.n, self.n) @ e)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _MirrorImages:
+    """Two legs at a pose in which one is the mirror image of the other.
+
+    Attributes:
+        robot: the robot.
+        first: one leg.
+        other: the other.
+        mirror: the reflection of the first to the other.
+        poses: of all bodies.
+    """
+
+    robot: Robot
+    first: Leg
+    other: Leg
+    mirror: _Reflection
+    poses: list[Pose]
+
+    def refusal(self, reason: str) -> ParameterError:
+        """The error that they are no mirror images."""
+        return _refused(self.first, self.other, reason)
+
+    def axis_signs(self, body: int, image: int) -> Array:
+        """The signs s (3,) of the axes of a body of the first leg in its image."""
+        pose, placed, name = self.poses[body], self.poses[image], self.robot.bodies[image].name
+        off = float(np.linalg.norm(self.mirror.point(pose.p) - placed.p))
+        if not off <= _ROUNDING * self.robot.size:
+            raise self.refusal(f"{name} is {off:.3g} m from where it would be")
+        S = placed.R.T @ self.mirror.direction(pose.R)
+        s = np.round(np.diag(S))
+        if np.max(np.abs(S - np.diag(s))) > _ROUNDING:
+            raise self.refusal(f"the axes of {name} are not those of its image or their opposites")
+        return np.asarray(s)
+
+    def rate_signs(self, own: Joint, its: Joint) -> dict[str, float]:
+        """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
+        start, end = _place(self.poses, own), _place(self.poses, its)
+        off = self.mirror.point(start) - end
+        signs = {}
+        for axis in own.friction_axes:
+            if axis is Primitive.SPHERICAL:
+                continue
+            a, b = _direction(self.poses, own, axis), _direction(self.poses, its, axis)
+            e = float(self.mirror.direction(a) @ b)
+            if abs(abs(e) - 1.0) > _ROUNDING:
+                raise self.refusal(f"the axis {axis} of {its.name} is not parallel to that of its image")
+            signs[str(axis)] = float(np.sign(-e if axis.is_rotation else e))
+            if own.kind in _ALONG_AXIS:
+                off = off - b * (b @ off)
+        if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
+            raise self.refusal(f"{its.name} is {np.linalg.norm(off):.3g} m from where it would be")
+        return signs
+
+
 def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     """Signs of the parameters of a leg in its mirror image, by the names that they have in the first leg.
 
@@ -83,17 +137,17 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     reason = structure_difference(robot, first, other)
     if reason:
         raise _refused(first, other, reason)
-    mirror, poses = _symmetric(robot, first, other)
+    images = _symmetric(robot, first, other)
     signs: dict[str, float] = {}
     for body, image in zip(first.bodies, other.bodies, strict=True):
-        s = _axis_signs(robot, mirror, (body, poses[body]), (image, poses[image]), (first, other))
+        s = images.axis_signs(body, image)
         for part in INERTIA_NAMES:
             axes = "" if part == "m" else part[1:]
             signs[f"{robot.bodies[body].name}.{part}"] = float(np.prod([s["xyz".index(c)] for c in axes]))
     pairs = zip((*first.joints, *first.closures), (*other.joints, *other.closures), strict=True)
     for joint, image in pairs:
         own, its = robot.joints[joint], robot.joints[image]
-        for axis, sign in _rate_signs(robot, mirror, poses, own, its, (first, other)).items():
+        for axis, sign in images.rate_signs(own, its).items():
             for part in ("constant", "stiffness*rest"):
                 signs[f"{own.name}.{axis}.{part}"] = sign
     return signs
@@ -111,8 +165,8 @@ def _poses(robot: Robot, x: Array) -> list[Pose]:
     return [Pose(np.asarray(part.R, dtype=float), np.asarray(part.p, dtype=float)) for part in placed]
 
 
-def _symmetric(robot: Robot, first: Leg, other: Leg) -> tuple[_Reflection, list[Pose]]:
-    """The reflection of one leg to another, and the poses of all bodies at the nearest symmetric pose."""
+def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
+    """Two legs at the symmetric pose that is nearest to the reference."""
     x = reference_pose(robot)
     poses = _poses(robot, x)
     mirror = _reflection(robot, poses, first, other)
@@ -140,7 +194,7 @@ def _symmetric(robot: Robot, first: Leg, other: Leg) -> tuple[_Reflection, list[
                 break
         else:
             raise _refused(first, other, "no symmetric pose is within reach")
-    return mirror, poses
+    return _MirrorImages(robot, first, other, mirror, poses)
 
 
 def _moved(robot: Robot, x: Array, step: Array) -> Array:
@@ -177,44 +231,6 @@ def _reflection(robot: Robot, poses: list[Pose], first: Leg, other: Leg) -> _Ref
         "all their bodies have the same origins at the reference pose, so that the plane is not determined; "
         "place their frames apart",
     )
-
-
-def _axis_signs(
-    robot: Robot, mirror: _Reflection, own: tuple[int, Pose], image: tuple[int, Pose], legs: tuple[Leg, Leg]
-) -> Array:
-    """The signs s (3,) of the axes of a body in its image."""
-    (_, pose), (body, placed) = own, image
-    name = robot.bodies[body].name
-    off = float(np.linalg.norm(mirror.point(pose.p) - placed.p))
-    if not off <= _ROUNDING * robot.size:
-        raise _refused(*legs, f"{name} is {off:.3g} m from where it would be")
-    S = placed.R.T @ mirror.direction(pose.R)
-    s = np.round(np.diag(S))
-    if np.max(np.abs(S - np.diag(s))) > _ROUNDING:
-        raise _refused(*legs, f"the axes of {name} are not those of its image or their opposites")
-    return np.asarray(s)
-
-
-def _rate_signs(
-    robot: Robot, mirror: _Reflection, poses: list[Pose], own: Joint, its: Joint, legs: tuple[Leg, Leg]
-) -> dict[str, float]:
-    """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
-    start, end = _place(poses, own), _place(poses, its)
-    off = mirror.point(start) - end
-    signs = {}
-    for axis in own.friction_axes:
-        if axis is Primitive.SPHERICAL:
-            continue
-        a, b = _direction(poses, own, axis), _direction(poses, its, axis)
-        e = float(mirror.direction(a) @ b)
-        if abs(abs(e) - 1.0) > _ROUNDING:
-            raise _refused(*legs, f"the axis {axis} of {its.name} is not parallel to that of its image")
-        signs[str(axis)] = float(np.sign(-e if axis.is_rotation else e))
-        if own.kind in _ALONG_AXIS:
-            off = off - b * (b @ off)
-    if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * robot.size:
-        raise _refused(*legs, f"{its.name} is {np.linalg.norm(off):.3g} m from where it would be")
-    return signs
 
 
 def _place(poses: list[Pose], joint: Joint) -> Array:

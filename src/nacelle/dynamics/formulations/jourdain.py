@@ -33,6 +33,7 @@ from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, cross
+from nacelle.spatial.screw import AngularMotion
 
 
 class PrimitiveRates(NamedTuple):
@@ -154,7 +155,7 @@ def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> l
         at = Pose(np.eye(3), axis.point)
         two = bodies[joint.successor].seen(joint.frame_successor).seen(at)
         one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
-        spin = relative_spin(axis, (one.w, two.w), (one.dw, two.dw))
+        spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (one, two)))
         pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)
         rates.append(PrimitiveRates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))

@@ -34,6 +34,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
+from nacelle.spatial.screw import AngularMotion
 from nacelle.spatial.solve import least_squares, solve
 
 
@@ -338,7 +339,7 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: 
             two, one = (bodies[body].at(axis.point - poses[body].p) for body in ends)
             to, off = (columns(body, axis.point) for body in ends)
             rate = axis.along(two.v - one.v, two.w - one.w)
-            spin = relative_spin(axis, (one.w, two.w), (one.dw, two.dw))
+            spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (one, two)))
             acceleration = axis.along(two.a - one.a, spin)
             effort = axis_effort(state, index, number, rate, acceleration, settings)
             total = total + axis.along((to - off)[:3], (to - off)[3:]).T @ effort

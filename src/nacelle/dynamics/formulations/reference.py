@@ -151,9 +151,7 @@ def reference_regressor(
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
     state = state_at(robot, x, y, v)
     rotation_rows = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
-    motions = reference_motions(
-        state.mechanism, (v, v_ref), a_ref, (rotation_rows @ v, rotation_rows @ v_ref)
-    )
+    motions = reference_motions(state.mechanism, v, v_ref, a_ref, rotation_rows @ v, rotation_rows @ v_ref)
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
     results = regressor(robot, x, y, v, still, **options)

@@ -45,11 +45,12 @@ from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.rods import MassPointRod
 from nacelle.kinematics.general.tie_motion import far_acceleration, slip
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.ties import Tie, TieKey
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
+from nacelle.spatial.screw import Twist, Wrench
 
 
 def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
@@ -72,7 +73,7 @@ def _angular_velocity(placed: Placed, motion: MechanismMotion, body: int) -> Arr
         return motion.frames[body].w
     node, _ = placed.trees.place[body]
     moved = columns(placed.trees, node, ZERO)
-    twist = (velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
     _, angular = with_root(placed.trees, node, ZERO, twist, motion.frames)
     return placed.trees.up(node, angular)
 
@@ -103,7 +104,7 @@ def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, co
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scaled(value, line.direction)
         for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
-            _put_force(placed, into, (body, local), point, f)
+            _put_force(placed, into, body, local, point, f)
 
 
 def _place(placed: Placed, body: int, local: Array) -> Array:
@@ -130,14 +131,13 @@ def _velocity(placed: Placed, motion: MechanismMotion, body: int, local: Array) 
         return motion.frames[body].velocity(local)
     node, at = _on_node(placed, body, local)
     moved = columns(placed.trees, node, at)
-    twist = (velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
     linear, _ = with_root(placed.trees, node, at, twist, motion.frames)
     return placed.trees.up(node, linear)
 
 
-def _put_force(placed: Placed, into: Required, end: tuple[int, Array], point: Array, force: Array) -> None:
-    """Put a force, base axes, on a point of a body."""
-    body, local = end
+def _put_force(placed: Placed, into: Required, body: int, local: Array, point: Array, force: Array) -> None:
+    """Put a force, base axes, on a point of a body, `local` in its frame and `point` in base axes."""
     if body == BASE:
         return
     if body in placed.nacelle.poses:
@@ -184,7 +184,8 @@ def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: C
                 n_far = _spherical(far, add(w, -w_far), counted.smooth)
                 pair = crossed(add(n_own, n_far), over)
                 f_far, f_own = add(f_far, pair), add(f_own, -pair)
-            on_both_sides(placed, into, (leg, number), tie, (f_own, -n_own), (f_far, -n_far))
+            sides = Wrench(f_own, -n_own), Wrench(f_far, -n_far)
+            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
 
 
 def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
@@ -251,8 +252,8 @@ def _acts(joint: Joint, counted: Counted) -> bool:
 
 
 def _effort(
-    placed: Placed, index: int, axes: int, twist: tuple[Callable[[], Array], Array], counted: Counted
-) -> tuple[Array, Array]:
+    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Counted
+) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
     With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
@@ -266,11 +267,11 @@ def _effort(
         placed: where the robot is.
         index: the closure.
         axes: node in whose axes all vectors are written; 0 for the base.
-        twist: what gives v, and w.
+        slip: gives v, where an axis needs it.
+        turn: w.
         counted: what counts.
     """
     joint = placed.robot.joints[index]
-    slip, turn = twist
     force: Array = ZERO
     moment: Array = ZERO
     for number, e in enumerate(node_closure_axes(placed, index, axes)):
@@ -291,7 +292,7 @@ def _effort(
             moment = add(moment, scaled(value, e))
         else:
             force = add(force, scaled(value, e))
-    return force, moment
+    return Wrench(force, moment)
 
 
 def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
@@ -311,12 +312,12 @@ def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counte
                 continue
             w, w_far = _turns(placed, motion, tie)
             turn = add(w_far, -w) if tie.first else add(w, -w_far)
-            twist = (partial(_second_slip, legs, motion, tie), turn)
-            held = _effort(placed, tie.joint, tie.axes, twist, counted)
+            slip = partial(_second_slip, legs, motion, tie)
+            held = _effort(placed, tie.joint, tie.axes, slip, turn, counted)
             # Along the rates of the second side less the first.
-            against = (-held[0], -held[1])
+            against = Wrench(-held.f, -held.n)
             sides = (against, held) if tie.first else (held, against)
-            on_both_sides(placed, into, (leg, number), tie, *sides)
+            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
 
 
 def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Counted) -> None:
@@ -348,13 +349,13 @@ def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required
             point = placed.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
             slip = partial(_apart, near, far, point)
-            force, moment = _effort(placed, c, 0, (slip, add(far.w, -near.w)), counted)
+            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), counted)
             into.on_nacelle(bodies[1], point, force, moment)
             into.on_nacelle(bodies[0], point, -force, -moment)
         elif all(body in trees.place for body in bodies):
-            nodes = [trees.place[body][0] for body in bodies]
+            nodes = [trees.place[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _effort(placed, c, 0, (lambda: ZERO, add(w[1], -w[0])), counted)
+            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), counted)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
                 into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 

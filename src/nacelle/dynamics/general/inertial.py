@@ -51,6 +51,7 @@ from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
+from nacelle.kinematics.general.ties import TieKey
 from nacelle.kinematics.general.vectors import (
     ZERO,
     acceleration_matrix,
@@ -184,13 +185,13 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
     return InertialNumbers(nodes, bodies, rates)
 
 
-def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
-    """For every node that a locked point joins to the nacelle, the tie (leg, number)."""
-    tie_of: dict[int, tuple[int, int]] = {}
+def end_ties(placed: Placed) -> dict[int, TieKey]:
+    """For every node that a locked point joins to the nacelle, its tie."""
+    tie_of: dict[int, TieKey] = {}
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if tie.body is not None and tie.rows and tie.rows[0].kind == "point":
-                tie_of.setdefault(tie.node, (leg, number))
+                tie_of.setdefault(tie.node, TieKey(leg, number))
     return tie_of
 
 
@@ -232,7 +233,7 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         tie = placed.ties[leg][number]
         a = motion.state.end_acceleration(tie)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
-        into.on_tie((leg, number), f)
+        into.on_tie(ends[node], f)
         into.on_node(node, ZERO, n)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]

@@ -41,12 +41,12 @@ from nacelle.kinematics.general.vectors import (
 )
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+from nacelle.spatial.screw import Twist
 
 Square = list[list[Scalar]]
-Twist = tuple[Array, Array]
 
 
-def momentum(numbers: Array, twist: Twist) -> Twist:
+def momentum(numbers: Array, twist: Twist) -> tuple[Array, Array]:
     """Momentum m v + w x h, kg m/s, and h x v + I w, kg m^2/s, of a body about its reference point."""
     v, w = twist
     m, h = numbers[0], numbers[1:4]
@@ -215,10 +215,10 @@ class _MassSum:
     def put_bars(self, numbers: InertialNumbers) -> None:
         """Legs with bars in a form of their own."""
         for key, tie, _, form in bars(self.placed):
-            drive = leg_inertia(self.legs, numbers, key[0])
+            drive = leg_inertia(self.legs, numbers, key.leg)
             K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0))
             self.put_end(K, tie)
-            self.condensed.add(key[0])
+            self.condensed.add(key.leg)
 
     def put_legs(self, numbers: InertialNumbers) -> None:
         """The other legs: condensed at the point that they hold, or over their rates."""
@@ -245,7 +245,7 @@ class _MassSum:
             moved = columns(trees, node, point)
             twists = []
             for frames, rates in zip(self.frames, self.rates, strict=True):
-                own = (velocity(moved, rates), angular_velocity(moved, rates))
+                own = Twist(velocity(moved, rates), angular_velocity(moved, rates))
                 twists.append(with_root(trees, node, point, own, frames))
             self.put_twists(values, twists)
 
@@ -268,7 +268,7 @@ class _MassSum:
         """Bodies of the nacelle."""
         for body, values in numbers.bodies.items():
             based = _in_base(values, self.placed.nacelle.poses[body].R)
-            self.put_twists(based, [(frames[body].v, frames[body].w) for frames in self.frames])
+            self.put_twists(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
 
     def put_nacelle_rates(self, numbers: InertialNumbers) -> None:
         """Rotors at joints of the nacelle."""
@@ -322,16 +322,15 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
     for node, values in numbers.nodes.items():
         point = reference_point(placed, node)
         moved = columns(placed.trees, node, point)
-        own = (velocity(moved, motion.u), motion.nodes[node].w)
+        own = Twist(velocity(moved, motion.u), motion.nodes[node].w)
         if placed.trees.root(node) is not None:
-            own = with_root(
-                placed.trees, node, point, (own[0], angular_velocity(moved, motion.u)), motion.frames
-            )
+            within = Twist(own.v, angular_velocity(moved, motion.u))
+            own = with_root(placed.trees, node, point, within, motion.frames)
         linear, angular = momentum(values, own)
-        total = plus_times(total, 0.5, _dots(own[0], linear, own[1], angular))
+        total = plus_times(total, 0.5, _dots(own.v, linear, own.w, angular))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
-        linear, angular = momentum(_in_base(values, frame.pose.R), (frame.v, frame.w))
+        linear, angular = momentum(_in_base(values, frame.pose.R), Twist(frame.v, frame.w))
         total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))

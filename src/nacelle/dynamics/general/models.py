@@ -45,7 +45,7 @@ from nacelle.kinematics.general.placed import (
     is_direct,
 )
 from nacelle.kinematics.general.plan import has_bar_axes, legs_at, plan_of
-from nacelle.kinematics.general.solve import determinant
+from nacelle.kinematics.general.solve import MatrixUnits, determinant
 from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
 from nacelle.model.leg import PLATFORM
@@ -177,7 +177,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
         multipliers = solve(C, right)
-        pivot = determinant(C.tolist(), (np.ones(len(C)), np.ones(len(C)))) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
     else:
         multipliers, pivot = plan.solve.solved(C.tolist(), right.tolist())
     mu = dict(zip(keys, multipliers, strict=True))

@@ -49,7 +49,7 @@ from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, colu
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import active_rates, is_direct
 from nacelle.kinematics.general.plan import legs_at
-from nacelle.kinematics.general.solve import determinant, solve_in_order
+from nacelle.kinematics.general.solve import MatrixUnits, determinant, solve_in_order
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
 from nacelle.model.joint import JointKind
@@ -59,6 +59,7 @@ from nacelle.spatial.linear_form import LinearForm, coefficients
 from nacelle.spatial.physics import physics
 from nacelle.spatial.pose import identity
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product, sqrt
+from nacelle.spatial.screw import Twist
 from nacelle.spatial.solve import solve
 
 # Up to so many rates of the nacelle the transposed equations are the shorter way.
@@ -125,7 +126,7 @@ class VirtualPower:
                         rate = plus_times(rate, sign, (at.u if own else at.w).get(place, 0.0))
                     self.force[k] = plus_times(self.force[k], rate, form)
 
-    def add_wrench(self, twists: Sequence[tuple[Array, Array]], f: Array, n: Array) -> None:
+    def add_wrench(self, twists: Sequence[Twist], f: Array, n: Array) -> None:
         """Add a wrench [f; n] of linear forms on a body with the twists [v_k; w_k] in the virtual motions.
 
         force_k += f . v_k + n . w_k, all in the same axes.
@@ -179,13 +180,12 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
         for rate, value in legs.factors[k].upper[row].items():
             right[numbers[rate]][i] = 1.0 if (k, row) in plan.unit else value
     if plan.solve is None:
-        size = (np.ones(len(C)), np.ones(len(C)))
-        pivot = determinant(C.tolist(), size) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
         return [solve(C, pack(column)) for column in right], pivot
     # The plan's order is that of the transposed matrix.
     order = tuple((column, row) for row, column in plan.solve.pivots)
-    rows, columns = plan.solve.units
-    solved = [solve_in_order(C.tolist(), column, order, (columns, rows)) for column in right]
+    units = MatrixUnits(plan.solve.units.columns, plan.solve.units.rows)
+    solved = [solve_in_order(C.tolist(), column, order, units) for column in right]
     return [each.f for each in solved], solved[0].pivot
 
 
@@ -241,7 +241,7 @@ def reference_regressor(
 ) -> dict[str, Array]:
     """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
-    listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
+    listed = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
     power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
     return _results(legs, power, column_count(robot, columns))
@@ -369,7 +369,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         R = placed.nacelle.poses[body].R if node < 0 else np.eye(3)
         f, n = _wrench(body_parameters(robot, body), moving, R)
         if node < 0:
-            power.add_wrench([(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
+            power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
             continue
         moved = columns(trees, node, own.p)
         if trees.root(node) is None and len(moved) <= _FEW_BODY_RATES:
@@ -381,9 +381,9 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
             continue
         twists = []
         for at in power.motions:
-            twist = (velocity(moved, at.u), angular_velocity(moved, at.u))
+            twist = Twist(velocity(moved, at.u), angular_velocity(moved, at.u))
             linear, angular = with_root(trees, node, own.p, twist, at.frames)
-            twists.append((product(own.R.T, linear), product(own.R.T, angular)))
+            twists.append(Twist(product(own.R.T, linear), product(own.R.T, angular)))
         power.add_wrench(twists, f, n)
 
 

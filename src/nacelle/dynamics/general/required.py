@@ -19,9 +19,12 @@ from dataclasses import dataclass, field
 from nacelle.kinematics.general.legs import ClosureRate, Legs, Rates, merge
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns, weighed
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.ties import Tie, TieKey
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed
 from nacelle.spatial.scalar import Array, Scalar, dot
+from nacelle.spatial.screw import Wrench
+
+_NO_WRENCH = Wrench(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Required:
         force: for every node a force at its origin, its axes.
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
-        at_tie: for every (leg, tie) a force at the nacelle's point and a moment, in the tie's axes.
+        at_tie: for every tie the wrench at the nacelle's point, in the tie's axes.
         nacelle: forces along the moving rates of the nacelle.
     """
 
@@ -58,7 +61,7 @@ class Required:
     force: dict[int, Array] = field(default_factory=dict)
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
-    at_tie: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict)
+    at_tie: dict[TieKey, Wrench] = field(default_factory=dict)
     nacelle: Rates = field(default_factory=dict)
 
     def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
@@ -67,10 +70,10 @@ class Required:
             self.force[node] = add(self.force.get(node, ZERO), force)
             self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
 
-    def on_tie(self, key: tuple[int, int], force: Array = ZERO, moment: Array = ZERO) -> None:
+    def on_tie(self, key: TieKey, force: Array = ZERO, moment: Array = ZERO) -> None:
         """Add a force (3,), N, at the nacelle's point of a tie and a moment (3,), N m, in the tie's axes."""
-        f, n = self.at_tie.get(key, (ZERO, ZERO))
-        self.at_tie[key] = (add(f, force), add(n, moment))
+        f, n = self.at_tie.get(key, _NO_WRENCH)
+        self.at_tie[key] = Wrench(add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
@@ -90,23 +93,16 @@ class Required:
         merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
 
 
-def on_both_sides(
-    placed: Placed,
-    into: Required,
-    key: tuple[int, int],
-    tie: Tie,
-    own: tuple[Array, Array],
-    far: tuple[Array, Array],
-) -> None:
-    """Add forces and moments, (3,) each, N and N m, on both sides of a tie, at its points, in its axes.
+def on_both_sides(placed: Placed, into: Required, key: TieKey, tie: Tie, own: Wrench, far: Wrench) -> None:
+    """Add wrenches on both sides of a tie, at its points, in its axes.
 
     Args:
         placed: where the robot is.
         into: where they are gathered.
-        key: leg and number of the tie.
+        key: which tie it is.
         tie: the tie.
-        own: force and moment on the leg's side.
-        far: the same on the other side, the nacelle's or that of another node.
+        own: the wrench on the leg's side.
+        far: that on the other side, the nacelle's or that of another node.
     """
     trees = placed.trees
     if tie.body is not None:
@@ -114,16 +110,16 @@ def on_both_sides(
             into.on_node(tie.node, *own, tie.own)
         else:
             for rate, (v, w) in tie_columns(trees, tie).items():
-                into.along(rate, dot(v, own[0]))
-                if not all_zero(own[1]):
-                    into.along(rate, dot(w, own[1]))
+                into.along(rate, dot(v, own.f))
+                if not all_zero(own.n):
+                    into.along(rate, dot(w, own.n))
         into.on_tie(key, *far)
         return
     assert tie.other is not None
     other, point = tie.other
     down = trees.down
-    into.on_node(tie.node, down(tie.node, own[0], tie.axes), down(tie.node, own[1], tie.axes), tie.own)
-    into.on_node(other, down(other, far[0], tie.axes), down(other, far[1], tie.axes), point)
+    into.on_node(tie.node, down(tie.node, own.f, tie.axes), down(tie.node, own.n, tie.axes), tie.own)
+    into.on_node(other, down(other, far.f, tie.axes), down(other, far.n, tie.axes), point)
 
 
 def inward(into: Required) -> Rates:
@@ -164,8 +160,9 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             values = [multipliers[leg].get(start + i) for i in range(len(tie.rows))]
             start += len(tie.rows)
             force, moment = weighed(tie, values)
-            f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
+            key = TieKey(leg, number)
+            f, n = into.at_tie.get(key, _NO_WRENCH)
             force, moment = add(force, f), add(moment, n)
-            idle = legs.plan.idle.get((leg, number))
+            idle = legs.plan.idle.get(key)
             merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
     return total

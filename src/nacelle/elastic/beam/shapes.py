@@ -593,20 +593,31 @@ def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
     return integral_of_product(Piecewise(f.breaks, cut), g)
 
 
-def beam_shapes(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True, True, True)) -> Shapes:
+class BeamDeflections(NamedTuple):
+    """How a beam may deform beside its length: bend in y, bend in z, twist."""
+
+    y: bool
+    z: bool
+    torsion: bool
+
+
+ALL_DEFLECTIONS = BeamDeflections(y=True, z=True, torsion=True)
+
+
+def beam_shapes(robot: Robot, beam: Beam, deflections: BeamDeflections = ALL_DEFLECTIONS) -> Shapes:
     """The shape functions of a beam of a robot.
 
     Args:
         robot: the robot.
         beam: the beam.
-        planes: whether the beam may bend in y, in z, and twist.
+        deflections: how the beam may deform.
     """
     ends = carried_moments(robot, beam)
     hermite = beam.shapes == "hermite"
     coordinates = [ElasticCoordinate(AXIAL, u, None) for u in _linear(beam)]
     section = beam.section
-    for kind, axis in ((BEND_Y, 2), (BEND_Z, 1)):
-        if not planes[kind - 1]:
+    for kind, axis, bends_so in ((BEND_Y, 2, deflections.y), (BEND_Z, 1, deflections.z)):
+        if not bends_so:
             continue
         moment, factor = (section.Iz, section.shear_y) if kind == BEND_Y else (section.Iy, section.shear_z)
         plane = Plane(
@@ -619,7 +630,7 @@ def beam_shapes(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (Tru
             number=beam.number,
         )
         coordinates += [ElasticCoordinate(kind, *_turned(bend)) for bend in bends(plane)]
-    if planes[2] and ends[0].x and ends[1].x:
+    if deflections.torsion and ends[0].x and ends[1].x:
         coordinates += [ElasticCoordinate(TORSION, None, phi) for phi in _linear(beam)]
     return Shapes(beam, tuple(coordinates), ends)
 

@@ -255,23 +255,30 @@ def end_forces(link: Driven, start: Array, end: Array) -> Ends:
     return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
 
 
-def corrected(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple[Array, Array]) -> Ends:
+class EndMotion(NamedTuple):
+    """Acceleration (3,) of an end of a link, less gravity, and by how much it has changed, m/s^2."""
+
+    a: Array
+    change: Array
+
+
+def corrected(link: Driven, first: Ends, start: EndMotion, end: EndMotion) -> Ends:
     """Forces where the accelerations of the ends have changed, from those before: linear in the changes.
 
     Args:
         link: the link in motion.
         first: forces before.
-        ends: accelerations of start and end now, less gravity.
-        changes: by how much they have changed.
+        start: how the start moves now.
+        end: how the end moves now.
     """
     own, at, _, _ = link
     a, b = _responses(own)
-    start_n, end_n = ([dot(n, change) for n in at.n] for change in changes)
+    start_n, end_n = ([dot(n, change) for n in at.n] for change in (start.change, end.change))
     t = [first.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
     I = link_end_inertia(link)
-    force = first.end + product(I.mixed.T, changes[0]) + product(I.end, changes[1])
+    force = first.end + product(I.mixed.T, start.change) + product(I.end, end.change)
     bent = pack(t) if t else np.zeros(0)
-    return Ends(_momentum(link, _accelerations(link, *ends), bent) - force, force, bent)
+    return Ends(_momentum(link, _accelerations(link, start.a, end.a), bent) - force, force, bent)
 
 
 def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:

@@ -32,7 +32,7 @@ w_j^2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from random import Random
 from typing import Any
@@ -45,6 +45,7 @@ from nacelle.dynamics.settings import Settings
 from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
     Driven,
+    EndMotion,
     Ends,
     corrected,
     end_forces,
@@ -197,12 +198,17 @@ def accelerations(
         corrected(
             link,
             before,
-            (a_end.bias + product(a_end.J, rate), b_end.bias + product(b_end.J, rate)),
-            (product(a_end.J, pack(changes)), product(b_end.J, pack(changes))),
+            *_end_motions(tips, rate, pack(changes)),
         )
-        for link, before, (a_end, b_end) in zip(now.links, first, now.tips, strict=True)
+        for link, before, tips in zip(now.links, first, now.tips, strict=True)
     ]
     return rate, ends, _required(now, rate, ends, settings)[: natural.na]
+
+
+def _end_motions(tips: Sequence[Tip], rate: Array, change: Array) -> list[EndMotion]:
+    """How the ends of a link move at accelerations of the rates, and what a change of these does."""
+    moving = [tip.bias + product(tip.J, rate) for tip in tips]
+    return [EndMotion(a, product(tip.J, change)) for a, tip in zip(moving, tips, strict=True)]
 
 
 def _first(now: Now, a: Array | None) -> Array:
@@ -274,13 +280,13 @@ def kinetic(now: Now) -> Scalar:
     """Kinetic energy, J."""
     total = energy.kinetic(now.frames, now.r)
     for link, ends in zip(now.links, now.tips, strict=True):
-        total = total + _link_kinetic(link, ends)
+        total = total + _link_kinetic(link, *ends)
     return total
 
 
-def _link_kinetic(link: Driven, ends: tuple[Tip, Tip]) -> Scalar:
+def _link_kinetic(link: Driven, start: Tip, end: Tip) -> Scalar:
     own, at, rates, part = link
-    a, b = ends[0].v, ends[1].v
+    a, b = start.v, end.v
     twice = own.shapes.beam.mass / 3.0 * (dot(a, a) + dot(a, b) + dot(b, b))
     if own.n:
         twice = twice + dot(rates.t_rate, product(own.shapes.mass[1:, 1:], rates.t_rate))
@@ -465,9 +471,8 @@ def _side(natural: Natural) -> float:
     return float(np.sign(np.dot(np.cross(structure.normal, starts[1] - starts[0]), span)))
 
 
-def _moving(natural: Natural, inputs: tuple[Array, Array, Array, Array]) -> Now:
+def _moving(natural: Natural, qa: Array, qe: Array, va: Array, ve: Array) -> Now:
     """The robot at q_a, q_e and their rates."""
-    qa, qe, va, ve = inputs
     structure = natural.structure
     p, lengths = _placed(natural, qa, qe)
     stretch, stumps, bent = _bending(natural, ve)
@@ -529,7 +534,7 @@ def lengths_inverse(
         options: as `Settings` has them.
     """
     natural = _checked(robot)
-    now = _moving(natural, (qa, qe, va, ve))
+    now = _moving(natural, qa, qe, va, ve)
     rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
     return {"force": tau, "elastic": _elastic(natural, now, rate, ends)}
 
@@ -544,6 +549,6 @@ def lengths_forward(
     Other arguments as in `lengths_inverse`.
     """
     natural = _checked(robot)
-    now = _moving(natural, (qa, qe, va, ve))
+    now = _moving(natural, qa, qe, va, ve)
     rate, ends, _ = accelerations(now, None, tau, Settings(**options))
     return {"acceleration": rate[: natural.na], "elastic": _elastic(natural, now, rate, ends)}

@@ -169,13 +169,13 @@ class Compiler:
                 self._second._closed = self._closed
             return self._second
 
-    def compile_both(self, texts: tuple[str, str], machine: Machine, level: int) -> tuple[bytes, bytes]:
+    def compile_both(self, many: str, one: str, machine: Machine, level: int) -> tuple[bytes, bytes]:
         """Compile two modules at once; see `compile`."""
         other = self.second()
         with ThreadPoolExecutor(1, thread_name_prefix="nacelle") as pool:
-            made = pool.submit(other.compile, texts[1], machine, level)
+            made = pool.submit(other.compile, one, machine, level)
             try:
-                return self.compile(texts[0], machine, level), made.result()
+                return self.compile(many, machine, level), made.result()
             except BaseException:
                 if not made.done():
                     # What it makes is of no use any more. It may be done by now, and its process idle.

@@ -293,8 +293,8 @@ class Stages:
 
     Args:
         plan: layout of the derivative program, inputs (x, u, p), output dx.
-        taken: numbers of states n, of inputs m and of parameters k.
-        width: lanes of a vector.
+        layout: of the memory, with the numbers of states n and of inputs m, and the lanes of a vector.
+        k: number of parameters.
         fma: whether products are fused with sums.
         control: what gives the inputs at the begin of a step.
     """
@@ -302,15 +302,15 @@ class Stages:
     def __init__(
         self,
         plan: NativePlan,
-        taken: tuple[int, int, int],
-        width: int,
+        layout: StageLayout,
+        k: int,
         fma: bool,
         control: _Control | None = None,
     ) -> None:
-        self.plan, self.width, self.fma, self.control = plan, width, fma, control
-        self.n, self.m, self.k = taken
-        self.layout = StageLayout(self.n, self.m, width)
-        self.column = column_stride(self.n, width)
+        self.plan, self.layout, self.fma, self.control = plan, layout, fma, control
+        self.n, self.m, self.width = layout
+        self.k = k
+        self.column = column_stride(self.n, self.width)
 
     def texts(self) -> list[str]:
         """All functions."""
@@ -739,6 +739,6 @@ def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Progr
         held = _Control(make_plan(control, options), given)
         parts.append(evaluation(held.plan, width, "c_"))
         tile += stride(held.plan, width)
-    stages = Stages(plan, (n, m, k), width, fma, held)
+    stages = Stages(plan, StageLayout(n, m, width), k, fma, held)
     parts = [info([tile + 8 * stages.layout.size]), *parts, *stages.texts()]
     return compile_text(module(parts, options), options)

@@ -12,6 +12,7 @@ kept is v, or exactly -v.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nacelle.program.program import Instruction
 
@@ -227,6 +228,13 @@ def without_negations(code: Code, results: Sequence[int]) -> tuple[tuple[Instruc
     return _Writer(code, results).write(results)
 
 
+class _Term(NamedTuple):
+    """A term of a sum: the place of the value that is kept, and the sign (1 or -1) with which it is added."""
+
+    value: int
+    sign: int
+
+
 class _Writer:
     """Writes a program by values with signs."""
 
@@ -298,7 +306,7 @@ class _Writer:
                 right = self.taken(b, -1)
         return self.put(op, left, right)
 
-    def _sum(self, x: tuple[int, int], y: tuple[int, int]) -> int:
+    def _sum(self, x: _Term, y: _Term) -> int:
         """A sum of two values that are kept, each with a sign."""
         (first, p), (second, q) = x, y
         if p < 0 and q < 0:
@@ -307,9 +315,11 @@ class _Writer:
             return self.put("add" if q > 0 else "sub", first, second)
         return self.put("sub", second, first)
 
-    def _term(self, a: int, sign: int) -> tuple[int, int]:
+    def _term(self, a: int, sign: int) -> _Term:
         """A value as it is kept, and the sign with which that is added; a constant's own sign is turned."""
-        return (self.taken(a, sign), 1) if self.constant[a] else (self.at[a], sign * self.sign[a])
+        if self.constant[a]:
+            return _Term(self.taken(a, sign), 1)
+        return _Term(self.at[a], sign * self.sign[a])
 
     def _step(self, k: int, step: Instruction) -> int:
         op, *a = step

@@ -281,7 +281,7 @@ def compile_two(write: Callable[[], tuple[str, str]], program: Program, options:
         compiler.default().second().start()
     texts = write()
     if beside and all(texts):
-        many, one = compiler.default().compile_both(texts, options.of_machine(), options.level)
+        many, one = compiler.default().compile_both(*texts, options.of_machine(), options.level)
     else:
         many, one = (compile_text(text, options) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one

@@ -66,6 +66,7 @@ from nacelle.exchange.graph import (
     broken,
 )
 from nacelle.exchange.xml import Element, read_xml, text_of, with_includes
+from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -307,7 +308,6 @@ def quaternion_rotation(quat_wxyz: Array) -> Array:
 
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
-UNBOUNDED = (-math.inf, math.inf)
 # Ends of a range beyond this are written where there is none, rad or m.
 FAR = 1e6
 
@@ -444,12 +444,12 @@ class _Tie:
             report.lost(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
             return axis
         low, high = bounded_ends(lower, upper)
-        return replace(axis, limits=(max(axis.limits[0], low), min(axis.limits[1], high)))
+        return replace(axis, limits=Interval(max(axis.limits.lower, low), min(axis.limits.upper, high)))
 
 
-def bounded_ends(lower: float, upper: float) -> tuple[float, float]:
+def bounded_ends(lower: float, upper: float) -> Interval:
     """Ends of a range; those that are farther than any joint goes are none."""
-    return (lower if lower > -FAR else -math.inf, upper if upper < FAR else math.inf)
+    return Interval(lower if lower > -FAR else -math.inf, upper if upper < FAR else math.inf)
 
 
 # ---- friction, springs, rotors, limits and actuators of hinges and slides
@@ -483,7 +483,7 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
         quadratic, cubic = (float(c) for c in model.actuator_dampingpoly[actuator])
         axes[joint] = replace(
             axes[joint],
-            motor=_motor(read, actuator, made, (joint, gear)),
+            motor=_motor(read, actuator, made, joint, gear),
             damping=axes[joint].damping + gear**2 * float(model.actuator_damping[actuator]),
             quadratic=axes[joint].quadratic + gear**2 * abs(ratio) * quadratic,
             cubic=axes[joint].cubic + gear**2 * ratio**2 * cubic,
@@ -525,9 +525,8 @@ def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None
     return None if leader is None else (leader.joint, gear * leader.ratio, leader.ratio)
 
 
-def _motor(read: CompiledMjcf, actuator: int, name: str, target: tuple[int, float]) -> Motor:
+def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float) -> Motor:
     model, report = read.model, read.report
-    joint, gear = target
     plain = (
         int(model.actuator_gaintype[actuator]) == int(mj.mjtGain.mjGAIN_FIXED)
         and int(model.actuator_biastype[actuator]) == int(mj.mjtBias.mjBIAS_NONE)

@@ -296,7 +296,7 @@ class _Writer:
         for axis, name in zip(link.axes, self.joints.get(link.name, ()), strict=False):
             if axis.stop:
                 # A spring that is free between the limits.
-                free = joined_numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
+                free = joined_numbers((max(axis.limits.lower, -_FAR), min(axis.limits.upper, _FAR)))
                 stop = tendons.add(
                     "fixed", name=f"{name}-stop", stiffness=shortest_number(axis.stop), springlength=free
                 )
@@ -330,5 +330,5 @@ def _effects(axis: Axis) -> dict[str, str]:
     if axis.stiffness:
         data |= {"stiffness": shortest_number(axis.stiffness), "springref": shortest_number(axis.rest)}
     if any(math.isfinite(end) for end in axis.limits) and not axis.stop:
-        data["range"] = joined_numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
+        data["range"] = joined_numbers((max(axis.limits.lower, -_FAR), min(axis.limits.upper, _FAR)))
     return data

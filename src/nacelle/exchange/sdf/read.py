@@ -42,6 +42,7 @@ from nacelle.exchange.graph import (
 )
 from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.xml import MOMENTS, Element, finite_numbers, possible_solid, symmetric, unit_direction
+from nacelle.model.joint import Interval
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -446,7 +447,7 @@ def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
         coulomb=value(dynamics, "friction", 0.0),
         stiffness=value(dynamics, "spring_stiffness", 0.0),
         rest=value(dynamics, "spring_reference", 0.0),
-        limits=(lower if lower > -_FAR else -math.inf, upper if upper < _FAR else math.inf),
+        limits=Interval(lower if lower > -_FAR else -math.inf, upper if upper < _FAR else math.inf),
     )
 
 

@@ -34,7 +34,7 @@ from nacelle.spatial.scalar import Array
 
 def pose_of(element: Element | None) -> Pose:
     """The pose of an element with the attributes xyz and rpy (or quat_xyzw); none where it is missing."""
-    return Pose(rotation_of(element), vector_attribute(element, "xyz", (0.0, 0.0, 0.0)))
+    return Pose(rotation_of(element), vector_attribute(element, "xyz"))
 
 
 def axis_of(element: Element | None) -> Array:

@@ -53,6 +53,7 @@ from nacelle.exchange.xml import (
     possible_solid,
     vector_attribute,
 )
+from nacelle.model.joint import Interval
 from nacelle.spatial.pose import Pose
 
 # ---- drives
@@ -190,7 +191,7 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
                 if solid.tag == "mesh":
                     report.lost("meshes left out: bodies are drawn by their joints")
                 elif solid.tag == "box":
-                    x, y, z = vector_attribute(solid, "size", (0.0, 0.0, 0.0))
+                    x, y, z = vector_attribute(solid, "size")
                     shapes.append(Shape("box", (float(x), float(y), float(z)), at))
                 elif solid.tag in ("cylinder", "capsule"):
                     size = (number_attribute(solid, "radius", 0.0), number_attribute(solid, "length", 0.0))
@@ -425,5 +426,5 @@ def _axis(element: Element, turns: bool, limited: bool) -> Axis:
         turns,
         damping=number_attribute(dynamics, "damping", 0.0),
         coulomb=number_attribute(dynamics, "friction", 0.0),
-        limits=(lower, upper),
+        limits=Interval(lower, upper),
     )

@@ -267,7 +267,7 @@ def _limit(axis: Axis, kind: str) -> dict[str, str]:
     if kind == "continuous":
         return data
     return {
-        "lower": shortest_number(max(axis.limits[0], -_FAR)),
-        "upper": shortest_number(min(axis.limits[1], _FAR)),
+        "lower": shortest_number(max(axis.limits.lower, -_FAR)),
+        "upper": shortest_number(min(axis.limits.upper, _FAR)),
         **data,
     }

@@ -38,6 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,7 +66,7 @@ from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
 from nacelle.model.data import Actuator
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive
+from nacelle.model.joint import UNBOUNDED, FrictionTerm, Interval, Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, transform_parameters
@@ -247,7 +248,13 @@ def _in_full(joint: Joint, held: dict[int, Pose]) -> Joint:
 # Basis functions that a graph has, by the names of its numbers.
 _FRICTION = {"viscous": "damping", "coulomb": "coulomb", "quadratic": "quadratic", "cubic": "cubic"}
 _TURN = 2.0 * math.pi
-Ends = tuple[str, str]
+
+
+class LinkEnds(NamedTuple):
+    """The bodies that a joint joins, by name: its parent and its child."""
+
+    parent: str
+    child: str
 
 
 class JointLinks:
@@ -259,7 +266,7 @@ class JointLinks:
         """With the actuators by the names of their joints, and a function that gives new names."""
         self.drives, self.name, self.report = drives, name, report
 
-    def links(self, joint: Joint, made: str, ends: Ends, values: list[float]) -> list[Link]:
+    def links(self, joint: Joint, made: str, ends: LinkEnds, values: list[float]) -> list[Link]:
         """The links of a joint, from its predecessor to its successor.
 
         Args:
@@ -286,14 +293,14 @@ class JointLinks:
         return self._chain(joint, made, ends, steps)
 
     def _chain(
-        self, joint: Joint, made: str, ends: Ends, steps: list[tuple[Axis, ...] | Array]
+        self, joint: Joint, made: str, ends: LinkEnds, steps: list[tuple[Axis, ...] | Array]
     ) -> list[Link]:
         links: list[Link] = []
-        parent, at = ends[0], joint.frame_predecessor
+        parent, at = ends.parent, joint.frame_predecessor
         for k, step in enumerate(steps):
             last = k == len(steps) - 1
             child = (
-                ends[1]
+                ends.child
                 if last
                 else self.name(f"{made}-carrier{k + 1}" if len(steps) > 2 else f"{made}-carrier")
             )
@@ -317,7 +324,7 @@ class JointLinks:
             self._add(joint, term, forces)
         spring = joint.springs[number] if joint.springs else None
         stop = joint.stops[number] if joint.stops else None
-        limits = joint.limits[number] if joint.limits else (-math.inf, math.inf)
+        limits = joint.limits[number] if joint.limits else UNBOUNDED
         if stop is not None and stop.damping:
             self.report.lost("dampers of end stops left out", joint.name)
         first = number == 0
@@ -371,10 +378,10 @@ class JointLinks:
         return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=place)
 
 
-def _within(angle: float, limits: tuple[float, float]) -> float:
+def _within(angle: float, limits: Interval) -> float:
     """The angle, by whole turns, that is within the limits; as it is where none is."""
     for turned in (angle, angle + _TURN, angle - _TURN):
-        if limits[0] <= turned <= limits[1]:
+        if limits.lower <= turned <= limits.upper:
             return turned
     return angle
 
@@ -537,8 +544,8 @@ class _Builder:
         values = closure_coordinates(joint, between.R, between.p).tolist()
         return self.made.links(joint, self.cuts[k], self._ends(joint), values)
 
-    def _ends(self, joint: Joint) -> tuple[str, str]:
-        return self.bodies[joint.predecessor], self.bodies[joint.successor]
+    def _ends(self, joint: Joint) -> LinkEnds:
+        return LinkEnds(self.bodies[joint.predecessor], self.bodies[joint.successor])
 
     def _solid(self, body: int) -> Solid:
         robot = self.robot

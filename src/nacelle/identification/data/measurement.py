@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
+
+
+class Conversion(NamedTuple):
+    """How a signal was made of the numbers of a file: signal = factor number + offset."""
+
+    factor: float
+    offset: float
+
+
+IDENTITY_CONVERSION = Conversion(1.0, 0.0)
+"""The conversion of numbers that are the signal already."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +32,14 @@ class MeasurementSource:
         first_row: row of the file, counted from 1, that holds sample 0; 0 for arrays.
         columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
         rows: row of the file of every sample (N,), where they do not follow one another; None otherwise.
-        conversions: (factor, offset) for each signal, signal = factor number + offset; (1, 0) if left out.
+        conversions: for each signal how its numbers were converted; as they are if left out.
     """
 
     file: str = "<python>"
     first_row: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     rows: Array | None = None
-    conversions: dict[str, tuple[float, float]] = field(default_factory=dict)
+    conversions: dict[str, Conversion] = field(default_factory=dict)
 
     def column(self, signal: str) -> str:
         """The name of a signal's column in the file."""

@@ -50,7 +50,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from nacelle.errors import DescriptionError, MeasurementError, Problem, did_you_mean
 from nacelle.files import why_unread
-from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.data.recording import Recording, open_recording
 from nacelle.model.data import Actuator
 from nacelle.model.description.fields import Raw, Strict, message_and_hint, one_of
@@ -280,10 +280,10 @@ class Channel:
         return in_si(numbers, self.unit) * self.scale + self.offset
 
     @property
-    def conversion(self) -> tuple[float, float]:
-        """Factor and offset with signal = factor number + offset."""
+    def conversion(self) -> Conversion:
+        """How the signal is made of the numbers of the column."""
         factor = self.scale * (1.0 if self.unit is None else float(self.unit.exact) * self.unit.irrational)
-        return factor, self.offset - factor * self.zero
+        return Conversion(factor, self.offset - factor * self.zero)
 
 
 def is_revolute(robot: Robot, actuator: Actuator) -> bool:

@@ -175,7 +175,16 @@ def excite(
         iterations=iterations,
         check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
     )
-    return _result(problem, best, strokes, (strategy, kind, criterion), (float(values[order[0]]), seed))
+    return _result(
+        problem,
+        best,
+        strokes,
+        strategy=strategy,
+        kind=kind,
+        criterion=criterion,
+        random=float(values[order[0]]),
+        seed=seed,
+    )
 
 
 def excitation_problem(
@@ -252,15 +261,17 @@ def _result(
     problem: Design,
     best: Best,
     strokes: list[Stroke],
-    names: tuple[str, str, str],
-    drawn: tuple[float, int],
+    *,
+    strategy: str,
+    kind: str,
+    criterion: str,
+    random: float,
+    seed: int,
 ) -> Excitation:
-    """The excitation of the best motion; `drawn` is the best criterion of random motions and their seed."""
+    """The excitation of the best motion; `random` is the best criterion of random motions of a seed."""
     parts, uses = _parts(problem, best, strokes)
     R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
     _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
-    strategy, kind, criterion = names
-    random, seed = drawn
     stopped = "limit" in best.message.lower()
     status = "interrupted" if best.interrupted else "stopped" if stopped else "converged"
     message = "the best motion so far is kept" if best.interrupted else best.message

@@ -30,6 +30,7 @@ from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.model.robot import Robot
+from nacelle.model.units import QUANTITIES, axis_quantity
 from nacelle.spatial.scalar import Array
 
 _GRAVITY = 9.81
@@ -65,8 +66,8 @@ class Limits:
     origin: Mapping[str, str] = field(default_factory=dict)
 
 
-def _given(robot: Robot, name: str, value: Any, default: Array, unit: tuple[str, str]) -> Array:
-    """A limit of all actuators, as given or by default.
+def _given(robot: Robot, name: str, value: Any, default: Array) -> Array:
+    """A limit of all actuators, as given or by default; its name is that of its quantity.
 
     Raises:
         IdentificationError: if it cannot be used.
@@ -83,8 +84,9 @@ def _given(robot: Robot, name: str, value: Any, default: Array, unit: tuple[str,
         robot.actuators, robot.revolute_actuators, limit.tolist(), strict=True
     ):
         if not number > 0.0:
+            unit = QUANTITIES[axis_quantity(name, angular=revolute)].si.replace("*", " ")
             raise IdentificationError(
-                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit[revolute]}"
+                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit}"
             )
     return limit
 
@@ -121,11 +123,11 @@ def limits(
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
     described = np.array([[a.speed, a.force] for a in robot.actuators]).T
     usual: Array = np.sqrt(g * robot.size) / rotating
-    own_speed = _given(robot, "speed", speed, _first(described[0], usual), ("m/s", "rad/s"))
-    given_force = _given(robot, "force", force, described[1], ("N", "N m"))
+    own_speed = _given(robot, "speed", speed, _first(described[0], usual))
+    given_force = _given(robot, "force", force, described[1])
     with np.errstate(all="ignore"):
         reached = _first(given_force / inertia, 2.0 * g / rotating)
-    own_acceleration = _given(robot, "acceleration", acceleration, reached, ("m/s^2", "rad/s^2"))
+    own_acceleration = _given(robot, "acceleration", acceleration, reached)
     own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {

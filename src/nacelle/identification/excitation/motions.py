@@ -143,7 +143,7 @@ class Splines(MotionFunctions):
         """The functions and their first and second derivatives at times (N,): (N, functions) each."""
         count = self.count + 2 * (_REPEATED - 1)
         knots = clamped_knots(count, _DEGREE, self.duration)
-        first, parts = cumulative(knots, _DEGREE, np.asarray(t, dtype=float))
+        first, *parts = cumulative(knots, _DEGREE, np.asarray(t, dtype=float))
         merged = np.clip(np.arange(count) - (_REPEATED - 1), 0, self.count - 1)
         result = []
         for k, part in enumerate(parts):
@@ -194,7 +194,7 @@ class CoordinateSpline(Trajectory):
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         y, dy, ddy = (part @ self._points for part in self._functions.at(t))
-        return sample_about(self.layout, self._center, (y, dy, ddy))
+        return sample_about(self.layout, self._center, y, dy, ddy)
 
 
 def functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:

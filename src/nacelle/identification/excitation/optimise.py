@@ -585,12 +585,19 @@ def improved(
                         report(min(1.0, (begun + done / most) / sum(runs)))
 
                     into = _Into(problem, best, check, part)
-                    reached.append(_from_start(seen, start, (name, stage.order), most, into))
+                    reached.append(_from_start(seen, start, _Goal(name, stage.order), most, into))
                     begun += 1
                 motions = [motion for _, motion in sorted(reached, key=lambda pair: pair[0])]
         except KeyboardInterrupt:
             best.interrupted = True
     return best
+
+
+class _Goal(NamedTuple):
+    """What is minimised: a criterion by name, and the order of the smooth condition."""
+
+    criterion: str
+    order: float
 
 
 class _Into(NamedTuple):
@@ -602,9 +609,7 @@ class _Into(NamedTuple):
     report: Callable[[int], None]
 
 
-def _from_start(
-    seen: Design, z: Array, goal: tuple[str, float], iterations: int, into: _Into
-) -> tuple[float, Array]:
+def _from_start(seen: Design, z: Array, goal: _Goal, iterations: int, into: _Into) -> tuple[float, Array]:
     """Run the optimiser from one motion on the problem as a stage sees it.
 
     What it has reached is kept, also where it is interrupted. Gives the value of the criterion as it will be
@@ -616,7 +621,7 @@ def _from_start(
         best.message = _minimised(seen, reached, goal, iterations, into.report)
     finally:
         fitted = into.check(reached[-1])
-        value = float(values_of(into.problem, fitted[None], goal[0])[0])
+        value = float(values_of(into.problem, fitted[None], goal.criterion)[0])
         if value < best.value:
             best.z, best.value = fitted, value
     return value, fitted
@@ -625,7 +630,7 @@ def _from_start(
 def _minimised(
     problem: Design,
     reached: list[Array],
-    goal: tuple[str, float],
+    goal: _Goal,
     iterations: int,
     report: Callable[[int], None],
 ) -> str:

@@ -134,7 +134,7 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
         motion = (q[k], q_dot[k], q_ddot[k])
         own = next(v for v in layout.variables if v.leg == index and v.number in (ARM, leg.driver))
         given[own.name] = (
-            _packed(layout, _arm(points.zero, points.z, motion)) if own.is_vector else pack(motion)
+            _packed(layout, _arm(points.zero, points.z, *motion)) if own.is_vector else pack(motion)
         )
         start = _start(layout, index, given)
         rod = points.rods[0]
@@ -148,9 +148,8 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
     return {v.name: given[v.name] for v in layout.variables}
 
 
-def _arm(zero: Array, z: Array, motion: tuple[Scalar, Scalar, Scalar]) -> Jet:
+def _arm(zero: Array, z: Array, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
     """The direction of an arm from its angle."""
-    q, q_dot, q_ddot = motion
     x = pack((cos(q) * zero + sin(q) * np.cross(z, zero)).tolist())
     y = cross(z, x)
     return pack([x.tolist(), (q_dot * y).tolist(), (q_ddot * y - (q_dot * q_dot) * x).tolist()])

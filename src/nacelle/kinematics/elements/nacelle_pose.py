@@ -32,6 +32,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, dot, pack, product
+from nacelle.spatial.screw import AngularMotion
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
@@ -215,8 +216,8 @@ class NacellePlaces:
             columns.append(pack([column.tolist() for column in own]))
         # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
         beside = crossed(e, g[0])
-        w = (scaled(dot(beside, g[1]) * (1.0 / square), e), scaled(dot(beside, g[2]) * (1.0 / square), e))
-        self._place(body, np.stack(columns), known[0], w)
+        w, w_dot = (scaled(dot(beside, g[order]) * (1.0 / square), e) for order in (1, 2))
+        self._place(body, np.stack(columns), known[0], AngularMotion(w, w_dot))
         return True
 
     def _solve_any(self, body: int, known: list[Known]) -> bool:
@@ -239,20 +240,19 @@ class NacellePlaces:
         self._place(body, np.stack(columns), known[0], _angular(g, third[0], float(normal @ normal)))
         return True
 
-    def _place(self, body: int, columns: Array, known: Known, w: tuple[Array, Array] | None = None) -> None:
+    def _place(self, body: int, columns: Array, known: Known, turning: AngularMotion | None = None) -> None:
         """A body from a point and the columns of its orientation, [order, column, entry]."""
         origin = [add(row, -_sum(columns[order], known.local)) for order, row in enumerate(known.place)]
         still = columns.dtype != object and not np.any(columns[1:])
-        w = (ZERO, ZERO) if still else w
-        assert w is not None
+        turning = AngularMotion(ZERO, ZERO) if still else turning
+        assert turning is not None
         pose = Pose(columns[0].T, origin[0])
         points = tuple(GivenPoint(point.local, *point.place) for point in self.points[body])
         rates = None if still else columns[1:]
-        motion = (w[0], w[1], origin[1], origin[2])
-        self.frames[body] = GivenFrame(pose, *motion, points=points, rates=rates)
+        self.frames[body] = GivenFrame(pose, *turning, origin[1], origin[2], points=points, rates=rates)
 
 
-def _angular(g: list[Jet], n: Array, square: float) -> tuple[Array, Array]:
+def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
     """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2, |n|^2 constant.
 
         w = ((g_2' . n) g_1 - (g_1' . n) g_2 + (g_1' . g_2) n) / |n|^2
@@ -266,7 +266,8 @@ def _angular(g: list[Jet], n: Array, square: float) -> tuple[Array, Array]:
         return scaled(1.0 / square, add(total, scaled(dot(first, two[0]), n)))
 
     w = turning(one[1], two[1])
-    return w, turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))
+    w_dot = turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))
+    return AngularMotion(w, w_dot)
 
 
 def _sum(vectors: Iterable[Array], factors: Array) -> Array:

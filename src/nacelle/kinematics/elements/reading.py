@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from functools import lru_cache
 from itertools import permutations
+from typing import NamedTuple
 
 from nacelle.kinematics.elements.structure import (
     ElementGeometry,
@@ -183,12 +184,19 @@ class _Reader:
         return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
 
 
+class _Way(NamedTuple):
+    """How a leg reaches a body of the nacelle: by which joint, and past which other body of it."""
+
+    joint: int
+    neighbour: int | None = None
+
+
 def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
     """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
-    # By body and leg: the joint on the way from the leg to the body, and the body of the nacelle before it.
-    ways: dict[int, dict[int, tuple[int, int | None]]] = {}
+    # By body and leg.
+    ways: dict[int, dict[int, _Way]] = {}
     for k, leg in enumerate(legs):
-        ways.setdefault(leg.rods[0].nacelle, {})[k] = (leg.rods[0].tip, None)
+        ways.setdefault(leg.rods[0].nacelle, {})[k] = _Way(leg.rods[0].tip)
     links = [
         (j, *ends)
         for j in (*robot.nacelle.joints, *robot.nacelle.closures)
@@ -196,11 +204,11 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
         for ends in permutations((joint.predecessor, joint.successor))
     ]
     while len(ways) < len(robot.nacelle.bodies):
-        newly: dict[int, dict[int, tuple[int, int | None]]] = {}
+        newly: dict[int, dict[int, _Way]] = {}
         for j, body, other in links:
             if body not in ways:
                 for k in ways.get(other, ()):
-                    newly.setdefault(body, {}).setdefault(k, (j, other))
+                    newly.setdefault(body, {}).setdefault(k, _Way(j, other))
         if not newly:
             raise UncoveredError("some bodies of the nacelle hang on none of its legs")
         ways |= newly
@@ -213,7 +221,7 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
     )
 
 
-def _part(robot: Robot, leg: ElementLeg, body: int, way: tuple[int, int | None], count: int) -> NacellePart:
+def _part(robot: Robot, leg: ElementLeg, body: int, way: _Way, count: int) -> NacellePart:
     """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
     joint, neighbour = way
     kind = robot.joints[joint].kind

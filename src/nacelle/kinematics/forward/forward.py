@@ -341,7 +341,7 @@ def _roadmap(robot: Robot) -> Roadmap:
     reach = np.where(actuator_scales(robot) == 1.0, _TURN, _FAR * robot.size)
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
-    return roadmap(search.equations, (q0, search.reference()), goals, between)
+    return roadmap(search.equations, q0, search.reference(), goals, between)
 
 
 @lru_cache(maxsize=16)

@@ -37,6 +37,7 @@ from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product
+from nacelle.spatial.screw import Twist
 from nacelle.spatial.solve import solve
 
 
@@ -191,8 +192,8 @@ def _rod_rotation(
         node, own = trees.place[rod.bodies[0]]
         top = trees.common(node, tie.axes)
         d, d_dot = (trees.down(node, trees.up(tie.axes, v, top), top) for v in vectors)
-        twist = (ZERO, angular_velocity(columns(trees, node, ZERO), rates))
-        w, R = with_root(trees, node, ZERO, twist, frames)[1], own.R
+        twist = Twist(ZERO, angular_velocity(columns(trees, node, ZERO), rates))
+        w, R = with_root(trees, node, ZERO, twist, frames).w, own.R
     else:
         d, d_dot = (trees.up(tie.axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R

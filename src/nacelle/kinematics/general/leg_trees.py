@@ -224,6 +224,13 @@ class Idle(NamedTuple):
     entry: int
 
 
+class NodeFrame(NamedTuple):
+    """A frame on a node: the node's index, and the pose of the frame in its axes."""
+
+    node: int
+    pose: Pose
+
+
 @dataclass(frozen=True, eq=False)
 class LegTrees:
     """The trees of all legs.
@@ -237,7 +244,7 @@ class LegTrees:
     """
 
     nodes: tuple[TreeNode | None, ...]
-    place: dict[int, tuple[int, Pose]]
+    place: dict[int, NodeFrame]
     roots: dict[int, int]
     frames: dict[int, int] = field(default_factory=dict)
     joined: bool = True
@@ -341,7 +348,7 @@ def leg_trees(
     """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     nodes: list[TreeNode | None] = [None]
-    place: dict[int, tuple[int, Pose]] = {BASE: (0, identity())}
+    place: dict[int, NodeFrame] = {BASE: NodeFrame(0, identity())}
     parents: set[int] = {0}
     roots: dict[int, int] = {}
 
@@ -352,7 +359,7 @@ def leg_trees(
             return identity()
         nodes[index] = rotated_node(nodes[index], R_new)
         back = Pose(R_new.T, np.zeros(3))
-        place.update({b: (k, even(back @ at)) for b, (k, at) in place.items() if k == index})
+        place.update({b: NodeFrame(k, even(back @ at)) for b, (k, at) in place.items() if k == index})
         return back
 
     frames: dict[int, int] = {}
@@ -364,7 +371,7 @@ def leg_trees(
             )
             frames[number] = len(nodes) - 1
             parents.add(len(nodes) - 1)
-            base = (len(nodes) - 1, Pose(axes[number].T, np.zeros(3)))
+            base = NodeFrame(len(nodes) - 1, Pose(axes[number].T, np.zeros(3)))
         for j in leg.joints:
             joint = robot.joints[j]
             if joint.successor in omitted:
@@ -373,7 +380,7 @@ def leg_trees(
                 # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
                 nodes.append(TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
-                place[joint.predecessor] = (len(nodes) - 1, Pose(pose.R, np.zeros(3)))
+                place[joint.predecessor] = NodeFrame(len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
             index, frame = base if joint.predecessor == BASE else place[joint.predecessor]
@@ -393,16 +400,16 @@ def leg_trees(
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
-            place[joint.successor] = (index, G @ _settled(joint.frame_successor).inverse())
+            place[joint.successor] = NodeFrame(index, G @ _settled(joint.frame_successor).inverse())
     # Bodies of the nacelle are not part of the legs.
-    place = {body: at for body, at in place.items() if at[0] not in roots}
+    place = {body: at for body, at in place.items() if at.node not in roots}
     for body, frame in _last_axes(robot, place):
         index, own = place[body]
         face(index, (own @ frame).R, 2)
     return LegTrees(tuple(nodes), place, roots, frames)
 
 
-def _last_axes(robot: Robot, place: dict[int, tuple[int, Pose]]) -> list[tuple[int, Pose]]:
+def _last_axes(robot: Robot, place: dict[int, NodeFrame]) -> list[tuple[int, Pose]]:
     """Closures with one free rotation at a node that has no other closure: the body and the joint's frame."""
     sides = [
         (body, frame, joint)

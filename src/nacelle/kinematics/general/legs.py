@@ -30,7 +30,7 @@ from nacelle.kinematics.general.tie_motion import (
     tie_columns,
     weighed,
 )
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.ties import Tie, TieKey
 from nacelle.kinematics.general.vectors import ZERO, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
@@ -75,7 +75,7 @@ class Legs:
             start += len(tie.rows)
             if all(value is None for value in values):
                 continue
-            idle = None if whole else self.plan.idle.get((leg, number))
+            idle = None if whole else self.plan.idle.get(TieKey(leg, number))
             force, moment = weighed(tie, values)
             if tie.foot is not None:
                 tie = replace(tie, point=tie.foot, local=None)

@@ -25,6 +25,7 @@ from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, plus, product
+from nacelle.spatial.screw import AngularMotion
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,8 @@ class NacelleLoop:
         arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
         gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
         slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
-        return second_derivatives(self.tie, gap, (near.w, near.w_dot), (far.w, far.w_dot), lambda: slip)
+        first, second = (AngularMotion(frame.w, frame.w_dot) for frame in (near, far))
+        return second_derivatives(self.tie, gap, first, second, lambda: slip)
 
 
 def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:

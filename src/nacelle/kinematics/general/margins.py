@@ -20,10 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from nacelle.kinematics.general.legs import Legs
-from nacelle.kinematics.general.solve import determinant, multiplied
+from nacelle.kinematics.general.solve import MatrixUnits, determinant, multiplied
 from nacelle.kinematics.margins import closed_form_margin
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, maximum, minimum, pack
 
@@ -49,8 +47,7 @@ def nacelle_determinant(legs: Legs) -> Scalar:
     """Determinant of the rows that decide the dependent rates of the nacelle."""
     if legs.dependent is not None:
         return multiplied(legs.dependent.pivots)
-    unit = np.ones(len(legs.D))
-    return determinant(legs.D.tolist(), (unit, unit))
+    return determinant(legs.D.tolist(), MatrixUnits.ones(len(legs.D)))
 
 
 def margins(legs: Legs) -> Array:

@@ -20,6 +20,10 @@ from nacelle.kinematics.general.leg_trees import LegTrees, TreeNode
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, plus, product
+from nacelle.spatial.screw import Twist
+
+# For every rate that moves a body its twist at unit rate.
+Columns = dict[int, Twist]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +105,7 @@ def outward(
     return motions
 
 
-def columns(
-    trees: LegTrees, index: int, point: Array, top: int | None = None
-) -> dict[int, tuple[Array, Array]]:
+def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -> Columns:
     """For every rate that moves a node, velocity (3,) of a point and angular velocity (3,) at unit rate.
 
     Args:
@@ -112,7 +114,7 @@ def columns(
         point: a point of it (3,), in its axes, m.
         top: None: in the axes of the node; else only the rates below this node above it, in its axes.
     """
-    velocities: dict[int, tuple[Array, Array]] = {}
+    velocities: Columns = {}
     if top is not None:
         place = trees.point(index, point, top)
         for k in trees.path(index, top):
@@ -120,7 +122,7 @@ def columns(
             arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
-                velocities[rate] = (crossed(e, arm), e) if node.primitive.is_rotation else (e, ZERO)
+                velocities[rate] = Twist(crossed(e, arm), e) if node.primitive.is_rotation else Twist(e, ZERO)
         return velocities
     arm, k = point, index
     below: list[TreeNode] = []
@@ -131,14 +133,14 @@ def columns(
             v, w = (crossed(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
             for other in reversed(below):
                 v, w = other.down(v), other.down(w)
-            velocities[rate] = (v, w)
+            velocities[rate] = Twist(v, w)
         arm = np.asarray(plus(node.o, node.up(arm)))
         below = [*below, node]
         k = node.parent
     return velocities
 
 
-def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
+def velocity(columns: Columns, u: dict[int, Scalar]) -> Array:
     """Velocity (3,), m/s, of a point from its columns: sum of v_k u_k."""
     total: Array = ZERO
     for rate, (v, _) in columns.items():
@@ -146,7 +148,7 @@ def velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> A
     return total
 
 
-def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scalar]) -> Array:
+def angular_velocity(columns: Columns, u: dict[int, Scalar]) -> Array:
     """Angular velocity (3,), rad/s, from the columns of a point: sum of w_k u_k."""
     total: Array = ZERO
     for rate, (_, w) in columns.items():
@@ -155,8 +157,8 @@ def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scala
 
 
 def with_root(
-    trees: LegTrees, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, MovingFrame]
-) -> tuple[Array, Array]:
+    trees: LegTrees, index: int, point: Array, twist: Twist, frames: Mapping[int, MovingFrame]
+) -> Twist:
     """The twist (v, w), (3,) each, of a node at a point, its axes, with that of the nacelle body it hangs on.
 
     v + E^T (v_b + w_b x arm) and w + E^T w_b, E from the node's axes to the base's; m/s, rad/s.
@@ -166,4 +168,4 @@ def with_root(
         return twist
     frame = frames[body]
     v = frame.velocity_at(plus(trees.point(index, point), -frame.pose.p))
-    return add(twist[0], trees.down(index, v)), add(twist[1], trees.down(index, frame.w))
+    return Twist(add(twist.v, trees.down(index, v)), add(twist.w, trees.down(index, frame.w)))

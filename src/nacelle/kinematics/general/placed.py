@@ -24,10 +24,17 @@ from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.kinematics.general.rods import MassPointRod, rods_of
-from nacelle.kinematics.general.solve import ConstantRows, Order, solve_in_order, without_constant_rows
+from nacelle.kinematics.general.solve import (
+    ConstantRows,
+    MatrixUnits,
+    Order,
+    solve_in_order,
+    without_constant_rows,
+)
 from nacelle.kinematics.general.ties import (
     GivenLine,
     Tie,
+    TieKey,
     bar_tie,
     closure_tie,
     coupling_tie,
@@ -72,7 +79,7 @@ class SolveOrder:
     """
 
     pivots: tuple[tuple[int, int], ...]
-    units: tuple[Array, Array]
+    units: MatrixUnits
     constant: ConstantRows | None = None
     left: SolveOrder | None = None
 
@@ -146,7 +153,7 @@ class GeneralPlan:
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
-        idle: for ties (leg, number) a direction in which their force does no work on the nacelle.
+        idle: for ties a direction in which their force does no work on the nacelle.
     """
 
     parts: Parts
@@ -159,7 +166,7 @@ class GeneralPlan:
     margins: tuple[float, ...] = ()
     complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
-    idle: dict[tuple[int, int], Idle] = field(default_factory=dict)
+    idle: dict[TieKey, Idle] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -269,7 +276,9 @@ def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, seen: Se
         return tie if feet is None else replace(tie, foot=feet[k])
 
     ties = tuple(
-        (bar(k),) if k in bars else tuple(_ties((robot, frames, nacelle), k, listed, parts.spins[k], seen))
+        (bar(k),)
+        if k in bars
+        else tuple(_ties(robot, frames, nacelle, k, rods=listed, spins=parts.spins[k], seen=seen))
         for k in range(len(robot.legs))
     )
     return Placed(robot, parts, now, frames, nacelle, tuple(listed.values()), ties)
@@ -346,13 +355,15 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    at: tuple[Robot, LegTrees, PlacedNacelle],
+    robot: Robot,
+    frames: LegTrees,
+    nacelle: PlacedNacelle,
     leg: int,
+    *,
     rods: dict[int, MassPointRod],
     spins: tuple[Spin, ...],
     seen: Seen | None,
 ) -> Iterator[Tie]:
-    robot, frames, nacelle = at
     by_closure = {rod.closure: rod for rod in rods.values()}
     for c in robot.legs[leg].closures:
         if c in by_closure:

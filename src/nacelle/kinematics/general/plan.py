@@ -55,13 +55,14 @@ from nacelle.kinematics.general.placed import (
 )
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.general.solve import (
+    MatrixUnits,
     constant_columns,
     constant_rows,
     find_order,
     pivot_order,
     without_constant_rows,
 )
-from nacelle.kinematics.general.ties import Tie, TieRow
+from nacelle.kinematics.general.ties import Tie, TieKey, TieRow
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import (
     advance,
@@ -87,9 +88,8 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     C = np.where(np.max(np.abs(tables), axis=0) < _FILLED_NACELLE * np.max(np.abs(tables)), 0.0, tables)
     C = C / unit[None, :, None]
     size = middle(np.max(np.abs(C), axis=1))
-    return SolveOrder(
-        pivot_order(C / np.where(size > 0.0, size, 1.0)), (unit, np.where(size > 0.0, size, 1.0))
-    )
+    size = np.where(size > 0.0, size, 1.0)
+    return SolveOrder(pivot_order(C / size), MatrixUnits(unit, size))
 
 
 def dependent_order(plan: GeneralPlan, placed: list[Placed]) -> SolveOrder | None:
@@ -199,13 +199,13 @@ def rows_that_decide(
     return result, tuple(i for i in chosen if i < own), complete
 
 
-def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[tuple[int, int], Idle]:
+def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[TieKey, Idle]:
     """Directions, constant in base axes, along which the force of a tie does no work on the nacelle.
 
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
     a multiple of n may be dropped, so that an entry vanishes.
     """
-    directions: dict[tuple[int, int], Idle] = {}
+    directions: dict[TieKey, Idle] = {}
     for k, leg in enumerate(plan.legs):
         start = 0
         for number, tie in enumerate(placed[0].ties[k]):
@@ -226,7 +226,7 @@ def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[tuple[int, 
                         break
                 idle = _along_axis(np.array(seen), placed[0].trees.node(path[0]).G.R)
                 if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
-                    directions.setdefault((k, number), idle)
+                    directions.setdefault(TieKey(k, number), idle)
     return directions
 
 

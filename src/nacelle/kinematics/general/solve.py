@@ -256,11 +256,20 @@ class Solved(NamedTuple):
     multipliers: tuple[Scalar, ...] = ()
 
 
+class MatrixUnits(NamedTuple):
+    """What the rows (n,) and the columns (n,) of a matrix count in; an entry over both is a pure number."""
+
+    rows: Array
+    columns: Array
+
+    @classmethod
+    def ones(cls, n: int) -> MatrixUnits:
+        """Those of a matrix (n, n) of pure numbers."""
+        return cls(np.ones(n), np.ones(n))
+
+
 def solve_in_order(
-    A: list[list[Scalar]],
-    b: list[Scalar],
-    order: tuple[tuple[int, int], ...],
-    units: tuple[Array, Array],
+    A: list[list[Scalar]], b: list[Scalar], order: tuple[tuple[int, int], ...], units: MatrixUnits
 ) -> Solved:
     """Solve A x = b by Gauss with pivots (row, column) in a given order.
 
@@ -268,7 +277,7 @@ def solve_in_order(
         A: rows of the matrix (n, n).
         b: right-hand side (n,).
         order: pivots, one a row and one a column.
-        units: of rows (n,) and of columns (n,); a pivot over both is a pure number.
+        units: of its rows and columns.
     """
     M = [[*row, right] for row, right in zip(A, b, strict=True)]
     n = len(M)
@@ -285,7 +294,7 @@ def solve_in_order(
             if is_zero(M[other][column]):
                 continue
             factor = M[other][column] * reciprocal
-            ratio = float(units[0][row] / units[0][other])
+            ratio = float(units.rows[row] / units.rows[other])
             multipliers.append(factor if ratio == 1.0 else factor * ratio)
             for c in (*later, n):
                 M[other][c] = M[other][c] - factor * M[row][c]
@@ -296,7 +305,7 @@ def solve_in_order(
         for _, c in order[step + 1 :]:
             value = value - M[row][c] * f[c]
         f[column] = value * reciprocals[row]
-    scales = [float(1.0 / (units[0][row] * units[1][column])) for row, column in order]
+    scales = [float(1.0 / (units.rows[row] * units.columns[column])) for row, column in order]
     smallest = _smallest(pivots, scales)
     return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
 
@@ -422,8 +431,8 @@ def _first_best(score: Array) -> int:
     return int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0])
 
 
-def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
-    """|det A| over the units of rows and columns, (n,) each, for n up to three."""
+def determinant(A: list[list[Scalar]], units: MatrixUnits) -> Scalar:
+    """|det A| over the units of its rows and columns, for n up to three."""
     n = len(A)
     if n == 1:
         value = A[0][0]
@@ -432,4 +441,4 @@ def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
     else:
         rows_ = [pack(row) for row in A]
         value = dot(rows_[0], cross(rows_[1], rows_[2]))
-    return absolute(value * float(1.0 / (np.prod(units[0]) * np.prod(units[1]))))
+    return absolute(value * float(1.0 / (np.prod(units.rows) * np.prod(units.columns))))

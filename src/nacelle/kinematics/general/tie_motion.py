@@ -24,11 +24,12 @@ from dataclasses import dataclass
 
 from nacelle.kinematics.general.bars import flat
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees
-from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
+from nacelle.kinematics.general.motion import Columns, NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
 from nacelle.kinematics.general.ties import Tie, TieRow, largest_entry
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
+from nacelle.spatial.screw import AngularMotion, Twist
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ def far_acceleration(tie: Tie, frames: dict[int, MovingFrame]) -> Array:
     return frame.acceleration_at(plus(tie.point, -frame.pose.p))
 
 
-def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) -> tuple[Array, Array]:
+def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) -> Twist:
     """Velocity (3,) of the nacelle's point, m/s, and its angular velocity (3,), rad/s, in the tie's axes."""
     assert tie.body is not None
     assert tie.point is not None
@@ -123,7 +124,7 @@ def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) ->
         v = frame.velocity(tie.local)
     else:
         v = frame.velocity_at(plus(tie.point, -frame.pose.p))
-    return trees.down(tie.axes, v), trees.down(tie.axes, frame.w)
+    return Twist(trees.down(tie.axes, v), trees.down(tie.axes, frame.w))
 
 
 def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) -> list[Scalar]:
@@ -157,9 +158,9 @@ def given_accelerations(tie: Tie, state: TieMotion) -> list[Scalar]:
     own = state.nodes[tie.node]
     frame = state.frames[tie.body]
     down = trees.down
-    w_far, w_dot_far = down(tie.axes, frame.w), down(tie.axes, frame.w_dot)
+    far = AngularMotion(down(tie.axes, frame.w), down(tie.axes, frame.w_dot))
     return second_derivatives(
-        tie, state.gap(tie), (own.w, own.w_dot), (w_far, w_dot_far), lambda: state.slip(tie)
+        tie, state.gap(tie), AngularMotion(own.w, own.w_dot), far, lambda: state.slip(tie)
     )
 
 
@@ -208,24 +209,21 @@ def _inner_accelerations(tie: Tie, state: TieMotion) -> list[Scalar]:
     trees, nodes = state.trees, state.relative(tie)
     up = trees.up
 
-    def at(node: int, point: Array) -> tuple[Array, Array, Array]:
+    def at(node: int, point: Array) -> tuple[Array, AngularMotion]:
         motion = nodes[node]
-        return (
-            up(node, motion.acceleration(point), tie.axes),
-            up(node, motion.w, tie.axes),
-            up(node, motion.w_dot, tie.axes),
-        )
+        a = up(node, motion.acceleration(point), tie.axes)
+        return a, AngularMotion(up(node, motion.w, tie.axes), up(node, motion.w_dot, tie.axes))
 
-    a, w, w_dot = at(tie.node, tie.own)
-    b, z, z_dot = at(*tie.other)
-    return second_derivatives(tie, add(b, -a), (w, w_dot), (z, z_dot), lambda: state.slip(tie))
+    a, own = at(tie.node, tie.own)
+    b, far = at(*tie.other)
+    return second_derivatives(tie, add(b, -a), own, far, lambda: state.slip(tie))
 
 
 def second_derivatives(
     tie: Tie,
     gap: Array,
-    own: tuple[Array, Array],
-    far: tuple[Array, Array],
+    own: AngularMotion,
+    far: AngularMotion,
     slipping: Callable[[], Array],
 ) -> list[Scalar]:
     """Right-hand sides b of M u' = b, row by row, m/s^2 or rad/s^2.
@@ -280,7 +278,7 @@ def _place(tie: Tie, row: TieRow) -> int:
     return [other for other in tie.rows if other.kind == "point"].index(row)
 
 
-def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
+def tie_columns(trees: LegTrees, tie: Tie) -> Columns:
     """Columns (v, w), (3,) each, of the leg's point of a tie onto the nacelle, by rate, in the tie's axes."""
     return columns(trees, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 

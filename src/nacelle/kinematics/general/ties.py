@@ -35,8 +35,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.bars import Bar, flat
-from nacelle.kinematics.general.leg_trees import LegTrees
-from nacelle.kinematics.general.motion import columns
+from nacelle.kinematics.general.leg_trees import LegTrees, NodeFrame
+from nacelle.kinematics.general.motion import Columns, columns
 from nacelle.kinematics.general.nacelle import PlacedNacelle
 from nacelle.kinematics.general.rods import MassPointRod
 from nacelle.kinematics.general.vectors import ZERO, add
@@ -45,6 +45,14 @@ from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus, sqrt
+from nacelle.spatial.screw import Twist
+
+
+class TieKey(NamedTuple):
+    """Which tie: the index of its leg, and its number among the ties of that leg."""
+
+    leg: int
+    number: int
 
 
 class GivenLine(NamedTuple):
@@ -174,8 +182,6 @@ _UNIT = np.eye(3)
 # Entries of a constant unit vector below this are zero.
 _ALIGNED = 1e-12
 
-Columns = dict[int, tuple[Array, Array]]
-
 
 def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
     """Locked offsets, locked rotation axes (of the first frame), and whether a universal cross is locked."""
@@ -265,10 +271,9 @@ def closure_rows(
     return tuple(rows), arms
 
 
-def _leg_side(trees: LegTrees, bodies: tuple[int, int]) -> int:
+def _leg_side(trees: LegTrees, first: int, second: int) -> int:
     """Which of two bodies is the leg's: the only one, or the one on a node where the other is the base."""
-    inside = [body in trees.place for body in bodies]
-    return 0 if inside[0] and (not inside[1] or trees.place[bodies[0]][0]) else 1
+    return 0 if first in trees.place and (second not in trees.place or trees.place[first].node) else 1
 
 
 def closure_tie(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, index: int) -> Tie:
@@ -276,16 +281,17 @@ def closure_tie(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, index: in
     joint = robot.joints[index]
     bodies = (joint.predecessor, joint.successor)
     frames = (joint.frame_predecessor, joint.frame_successor)
-    side = _leg_side(trees, bodies)
+    side = _leg_side(trees, *bodies)
     (node, frame), body, first = trees.place[bodies[side]], bodies[1 - side], side == 0
     own = frame @ frames[side]
     if body in trees.place:
         other, far = trees.place[body]
-        return _inner(trees, joint, index, (node, own), (other, far @ frames[1 - side]), first=first)
-    outer = nacelle.poses[body] @ frames[1 - side]
-    far_axes = np.stack([trees.down(node, outer.R[:, k]) for k in range(3)], axis=1)
+        near, outer = NodeFrame(node, own), NodeFrame(other, far @ frames[1 - side])
+        return _inner(trees, joint, index, near, outer, first=first)
+    held = nacelle.poses[body] @ frames[1 - side]
+    far_axes = np.stack([trees.down(node, held.R[:, k]) for k in range(3)], axis=1)
     offsets, locked, _ = locked_axes(joint)
-    place, point = own.p, outer.p
+    place, point = own.p, held.p
     local: Array | None = frames[1 - side].p
     if 0 < len(offsets) < 3:
         if first:
@@ -301,9 +307,7 @@ def closure_tie(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, index: in
     return replace(tie, joint=index, first=first, arms=arms, free=free)
 
 
-def _inner(
-    trees: LegTrees, joint: Joint, index: int, near: tuple[int, Pose], far: tuple[int, Pose], *, first: bool
-) -> Tie:
+def _inner(trees: LegTrees, joint: Joint, index: int, near: NodeFrame, far: NodeFrame, *, first: bool) -> Tie:
     """A loop inside a leg: rows near - far = 0 in the axes of what both have in common."""
     (node, own), (other, outer) = near, far
     top = trees.common(node, other)
@@ -328,8 +332,8 @@ def _inner(
 def _difference(near: Columns, far: Columns) -> Columns:
     difference = dict(near)
     for rate, (v, w) in far.items():
-        before = difference.get(rate, (ZERO, ZERO))
-        difference[rate] = (add(before[0], -v), add(before[1], -w))
+        before = difference.get(rate, Twist(ZERO, ZERO))
+        difference[rate] = Twist(add(before.v, -v), add(before.w, -w))
     return difference
 
 
@@ -347,7 +351,7 @@ def rod_tie(trees: LegTrees, nacelle: PlacedNacelle, rod: MassPointRod, line: Gi
         rod: the rod.
         line: how it moves, base axes, where that is given.
     """
-    side = _leg_side(trees, rod.bodies)
+    side = _leg_side(trees, *rod.bodies)
     (node, frame), body = trees.place[rod.bodies[side]], rod.bodies[1 - side]
     A, B = (frame @ Pose(np.eye(3), rod.points[side])).p, rod.points[1 - side]
     if body in trees.place:

@@ -280,16 +280,17 @@ class Roadmap:
         return np.argsort(away, axis=1, kind="stable")[:, :count]
 
 
-def roadmap(equations: Equations, start: tuple[Array, Array], goals: Array, between: Between) -> Roadmap:
+def roadmap(equations: Equations, p0: Array, y0: Array, goals: Array, between: Between) -> Roadmap:
     """Build a roadmap from one solution: to each goal in a straight line, as far as the branch goes.
 
     Args:
         equations: what is followed.
-        start: parameters (k,) and unknowns (ny,) of a solution.
+        p0: parameters (k,) of a solution.
+        y0: its unknowns (ny,).
         goals: parameters (H, k) towards which the paths go.
         between: the straight lines.
     """
-    p0, y0 = (np.asarray(part, dtype=float) for part in start)
+    p0, y0 = (np.asarray(part, dtype=float) for part in (p0, y0))
     origin = np.broadcast_to(p0, goals.shape)
     begin = np.broadcast_to(y0, (len(goals), y0.size))
 

@@ -366,7 +366,7 @@ def _roadmap(robot: Robot) -> Roadmap:
     if layout.quaternion is not None:
         turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
         goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
-    return roadmap(search.equations, (x0, y0), goals, search.between)
+    return roadmap(search.equations, x0, y0, goals, search.between)
 
 
 # ---- how a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`)

@@ -86,16 +86,16 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
     }
     length = {name: float(np.linalg.norm(second.p - first.p)) for name, (first, second) in sides.items()}
 
-    def along(hinge: Pose, side: tuple[Pose, Pose]) -> bool:
-        return on_axis(hinge.R.T @ (side[1].p - side[0].p), size)
+    def along(hinge: Pose, first: Pose, second: Pose) -> bool:
+        return on_axis(hinge.R.T @ (second.p - first.p), size)
 
     return (
         all(parallel(first.inverse() @ second) for first, second in sides.values())
         and perpendicular(hub.frame_successor.inverse() @ rod_a.frame_predecessor)
         and abs(length["hub"] - length["end"]) < TOLERANCE * size
         and abs(length["a"] - length["b"]) < TOLERANCE * size
-        and along(hub.frame_successor, sides["hub"])
-        and along(wrist.frame_predecessor, sides["end"])
+        and along(hub.frame_successor, *sides["hub"])
+        and along(wrist.frame_predecessor, *sides["end"])
     )
 
 

@@ -184,10 +184,10 @@ class Roots:
         """The reference orientation of a spherical joint, quaternion (4,), scalar last."""
         return np.array(self._references[joint])
 
-    def take(self, solution: tuple[Scalar, Scalar]) -> Scalar:
+    def take(self, solution: Root) -> Scalar:
         """Note the margin of a solution and give its value."""
-        self.root_margins.append(solution[1])
-        return solution[0]
+        self.root_margins.append(solution.margin)
+        return solution.value
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""

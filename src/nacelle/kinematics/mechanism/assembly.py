@@ -26,6 +26,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -366,6 +367,30 @@ def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
     return leg_branch(part, state, nacelle_nv) == leg.branch
 
 
+class _Rank(NamedTuple):
+    """How good an attempt to close a leg is; the least is the best.
+
+    Attributes:
+        gap: how far its loops are open: distances over the robot's size and angles in rad, summed.
+        wrong: whether it is on another branch than the leg's.
+        outside: whether a joint is beyond its limits.
+    """
+
+    gap: float
+    wrong: bool
+    outside: bool
+
+    def replaces(self, best: _Rank) -> bool:
+        """Whether the attempt replaces the best one before it.
+
+        A leg that closes only where the platform gives way (parasitic motion) has a small gap on each of its
+        branches while the platform is held: the gap does not choose between them, the guess does.
+        """
+        if self.gap > 0.0 and best.gap < _NEARLY_CLOSED:
+            return False
+        return self < best
+
+
 def _close_part(
     robot: Robot,
     leg: Leg | None,
@@ -385,31 +410,20 @@ def _close_part(
     else:
         held[m : m + nacelle_nv] = True
     start = q[places]
-    best, best_rank = start, (math.inf, True, True)
+    best, best_rank = start, _Rank(math.inf, True, True)
     for attempt in range(_BRANCH_STARTS):
         q_part = start if attempt == 0 else _other_start(part, pose, start, held, attempt, rng)
         _, q_part, motion, state = solve_closures(part, pose, q_part, held)
         gap = sum(gap.distance / part.size + gap.angle for gap in _gaps(part, motion, state).values())
         wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
-        rank = (gap, wrong, _outside(part, q_part))
-        if _replaces(rank, best_rank):
+        rank = _Rank(gap, wrong, _outside(part, q_part))
+        if rank.replaces(best_rank):
             best, best_rank = q_part, rank
         # A leg that closes on the other branch is searched on, also past starts that lead nowhere.
         if best_rank == (0.0, False, False) or (attempt >= starts and best_rank[:2] != (0.0, True)):
             break
     q[places] = best
-    return best_rank[0] == 0.0, not best_rank[1]
-
-
-def _replaces(rank: tuple[float, bool, bool], best: tuple[float, bool, bool]) -> bool:
-    """Whether an attempt (gap, wrong branch, beyond limits) replaces the best one before it.
-
-    A leg that closes only where the platform gives way (parasitic motion) has a small gap on each of its
-    branches while the platform is held: the gap does not choose between them, the guess does.
-    """
-    if rank[0] > 0.0 and best[0] < _NEARLY_CLOSED:
-        return False
-    return rank < best
+    return best_rank.gap == 0.0, not best_rank.wrong
 
 
 def _other_start(

@@ -45,7 +45,7 @@ from nacelle.kinematics.mechanism.assembly import Assembly, closed_near, rate_sc
 from nacelle.kinematics.mechanism.rank import null_space, rank_of
 from nacelle.kinematics.tree.closure import ClosureState
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
-from nacelle.model.joint import Joint, JointKind, neutral
+from nacelle.model.joint import UNBOUNDED, Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.inertia import inertia_about_com, inertia_matrix, parameters_from_com
@@ -376,7 +376,6 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
     R = np.column_stack([x, y, np.cross(x, y)])
     pre = Pose(cleaned(motion.poses[joint.predecessor].R.T @ R), joint.frame_predecessor.p)
     suc = Pose(cleaned(motion.poses[joint.successor].R.T @ R), joint.frame_successor.p)
-    free = (-math.inf, math.inf)
     return dataclasses.replace(
         joint,
         kind=JointKind.UNIVERSAL,
@@ -384,7 +383,7 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
         frame_successor=suc,
         friction=joint.friction * 2,
         springs=(None, None),
-        limits=(free, free),
+        limits=(UNBOUNDED, UNBOUNDED),
         guess=neutral(JointKind.UNIVERSAL),
     )
 

@@ -340,25 +340,25 @@ def clipped(t: Array, duration: float) -> tuple[Array, Array]:
 
 
 def joined_sample(
-    layout: ReducedLayout, linear: tuple[Array, Array, Array], rotation: RotationMotion | None = None
+    layout: ReducedLayout, z: Array, dz: Array, ddz: Array, rotation: RotationMotion | None = None
 ) -> Sample:
-    """The sample of plain coordinates with two derivatives, (m, count) each, and a rotation."""
+    """The sample of plain coordinates z with two derivatives, (m, count) each, and a rotation."""
     q, w, dw = rotation if rotation is not None else (None, None, None)
-    return Sample(layout.join_x(linear[0], q), layout.join_v(linear[1], w), layout.join_v(linear[2], dw))
+    return Sample(layout.join_x(z, q), layout.join_v(dz, w), layout.join_v(ddz, dw))
 
 
-def sample_about(layout: ReducedLayout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
-    """The sample of coordinates about a pose (nx,), with two derivatives, (m, n) each.
+def sample_about(layout: ReducedLayout, center: Array, y: Array, dy: Array, ddy: Array) -> Sample:
+    """The sample of coordinates y about a pose (nx,), with two derivatives, (m, n) each.
 
     Three of them in the place of rx, ry, rz are a rotation vector r in base axes, q = exp(r) q_c.
     """
     plain, quat = layout.split_x(center)
-    (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in coordinates)
+    (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in (y, dy, ddy))
     rotation = None
     if quat is not None and r is not None and dr is not None and ddr is not None:
         turned = vector_motion(r, dr, ddr)
         rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-    return joined_sample(layout, (plain + z, dz, ddz), rotation)
+    return joined_sample(layout, plain + z, dz, ddz, rotation)
 
 
 # A part starts where the one before ends, within this (m, rad) and this part of the largest coordinate.

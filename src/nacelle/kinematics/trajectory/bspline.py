@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +62,27 @@ from nacelle.spatial.rotation import (
 from nacelle.spatial.scalar import Array
 
 
-def cumulative(knots: Array, degree: int, t: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+class CumulativeSplines(NamedTuple):
+    """Cumulative B-splines of degree p that change at times (m,).
+
+    Attributes:
+        first: the control point (m,) after which they follow.
+        values: the p functions (m, p).
+        rates: their derivatives (m, p), 1/s.
+        changes: their second derivatives (m, p), 1/s^2.
+    """
+
+    first: Array
+    values: Array
+    rates: Array
+    changes: Array
+
+    def some(self, times: slice) -> CumulativeSplines:
+        """Those at some of the times."""
+        return CumulativeSplines(*(part[times] for part in self))
+
+
+def cumulative(knots: Array, degree: int, t: Array) -> CumulativeSplines:
     """Cumulative B-splines that change at times (m,), with two derivatives.
 
     With C_i = sum over j >= i of B_j, a spline is c_0 + sum over i of C_i (c_i - c_(i-1)). Of the control
@@ -69,9 +90,6 @@ def cumulative(knots: Array, degree: int, t: Array) -> tuple[Array, tuple[Array,
     before are 1 and those after 0. Derivatives telescope:
 
         C_i' = p / (t_(i+p) - t_i) B_(i, p-1).
-
-    Returns:
-        `first` (m,), and the p functions with their first and second derivatives, (m, p) each.
     """
     span = np.clip(np.searchsorted(knots, t, side="right") - 1, degree, len(knots) - degree - 2)
     places = span[:, None] - degree + np.arange(1, degree + 1)
@@ -84,7 +102,7 @@ def cumulative(knots: Array, degree: int, t: Array) -> tuple[Array, tuple[Array,
     scaled = (degree - 1) * lower / (knots[inner + degree - 1] - knots[inner])
     none = np.zeros((len(t), 1))
     changes = factor * (np.hstack([none, scaled]) - np.hstack([scaled, none]))
-    return span - degree, (values, rates, changes)
+    return CumulativeSplines(span - degree, values, rates, changes)
 
 
 def _basis(knots: Array, degree: int, span: Array, t: Array) -> Array:
@@ -212,15 +230,16 @@ class OrientationSpline:
         """The rotation vectors r_k, (N - 1, 3)."""
         return quat_log(quat_multiply(quat_conjugate(self.quats[:-1]), self.quats[1:]), shorter=False)
 
-    def motion(self, first: Array, C: tuple[Array, Array, Array]) -> RotationMotion:
-        """The motion, given the cumulative B-splines (m, p) from control point `first` on."""
+    def motion(self, splines: CumulativeSplines) -> RotationMotion:
+        """The motion, given the cumulative B-splines."""
         parts = [
-            self._motion(first[start : start + _TIMES], [c[start : start + _TIMES] for c in C])
-            for start in range(0, max(len(first), 1), _TIMES)
+            self._motion(splines.some(slice(start, start + _TIMES)))
+            for start in range(0, max(len(splines.first), 1), _TIMES)
         ]
         return RotationMotion(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _motion(self, first: Array, C: list[Array]) -> RotationMotion:
+    def _motion(self, splines: CumulativeSplines) -> RotationMotion:
+        first, *C = splines
         p, width = self.degree, self.steps.width
         count = p + 2 * width + 1
         rows = np.arange(p + 1)
@@ -314,11 +333,12 @@ class BSpline(Trajectory):
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
-        first, C = cumulative(self._t, self._degree, t)
+        splines = cumulative(self._t, self._degree, t)
+        first, *C = splines
         rises = self._rises[first[:, None] + np.arange(self._degree)]
         x, v, a = (np.einsum("mj,mji->mi", part, rises) for part in C)
-        rotation = None if self._orientations is None else self._orientations.motion(first, C)
-        return joined_sample(self.layout, (self._control[first] + x, v, a), rotation)
+        rotation = None if self._orientations is None else self._orientations.motion(splines)
+        return joined_sample(self.layout, self._control[first] + x, v, a, rotation)
 
 
 def _interpolating_degree(degree: int, count: int, rest: bool) -> int:

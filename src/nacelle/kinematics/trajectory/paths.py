@@ -111,7 +111,7 @@ class Line(Trajectory):
             turned = turn_motion(turn, s, ds, dds)
             rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
         return joined_sample(
-            self.layout, (linear + s[:, None] * way, ds[:, None] * way, dds[:, None] * way), rotation
+            self.layout, linear + s[:, None] * way, ds[:, None] * way, dds[:, None] * way, rotation
         )
 
 
@@ -298,7 +298,7 @@ class Fourier(Trajectory):
         y = sine @ self._a + cosine @ self._b
         dy = (W * cosine) @ self._a - (W * sine) @ self._b
         ddy = -(W * W * sine) @ self._a - (W * W * cosine) @ self._b
-        return sample_about(self.layout, self._center, (y, dy, ddy))
+        return sample_about(self.layout, self._center, y, dy, ddy)
 
 
 def _amplitudes(value: ArrayLike, n: int, name: str) -> Array:

@@ -134,7 +134,7 @@ class Polyline(Trajectory):
         if quat is not None and turn_in is not None and turn_out is not None:
             turned = compose(turn_motion(turn_out, g, dg, ddg), turn_motion(turn_in, f, df, ddf))
             rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-        return joined_sample(layout, linear, rotation)
+        return joined_sample(layout, *linear, rotation)
 
 
 def _half_blends(ways: Array, steps: Array, limits: Array) -> Array:

@@ -33,7 +33,7 @@ from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
-from nacelle.model.source.node import KeyPath, Node, Source
+from nacelle.model.source.node import Entry, KeyPath, Node, Source
 from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
@@ -467,7 +467,7 @@ class _Builder:
                 what = f"several joints are called {name!r}" if alike else f"no joint is called {name!r}"
                 self.report((*path, name), what, hint)
             else:
-                result[k] = self.joints.drive(edges[k], joints[k].kind, (value, (*path, name))).guess
+                result[k] = self.joints.drive(edges[k], joints[k].kind, Entry(value, (*path, name))).guess
         return result
 
 

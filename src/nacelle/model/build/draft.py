@@ -172,18 +172,18 @@ def _draft_element(
     align, along_x = Pose(turn, np.zeros(3)), Pose(frame_with_z(_X), np.zeros(3))
 
     def add(
-        role: str, kind: JointKind, bodies: tuple[str, str], drive: DriveSpec | None, *frames: Pose
+        role: str, kind: JointKind, parent: str, child: str, drive: DriveSpec | None, *frames: Pose
     ) -> None:
         both = (frames[0], frames[1]) if frames else (along_x, along_x)
-        name = f"{element.name}-{role}"
+        name, bodies = f"{element.name}-{role}", (parent, child)
         chain.joints.append(JointDraft(name, kind, bodies, both, drive or DriveSpec(), (*path, role)))
 
     body, spins = element.name, element.type == "spindle"
     carrier = f"{body}-carrier" if spins else body
-    add("input", kind, (parent, carrier), element.input, Pose(E, at) @ align, align)
+    add("input", kind, parent, carrier, element.input, Pose(E, at) @ align, align)
     if spins:
         _add_body(chain, carrier, BodySpec(), path)
-        add("spin", JointKind.REVOLUTE, (carrier, body), element.spin)
+        add("spin", JointKind.REVOLUTE, carrier, body, element.spin)
     _add_body(chain, body, element.body, (*path, "body"))
     if element.length is not None:
         return body, element.length * _X
@@ -192,10 +192,10 @@ def _draft_element(
         # A slide and a spin with a massless body between, so that either may be active.
         between = f"{body}-between"
         _add_body(chain, between, BodySpec(), path)
-        add("slide", JointKind.PRISMATIC, (body, between), element.slide)
-        add("spin", JointKind.REVOLUTE, (between, moving), element.spin)
+        add("slide", JointKind.PRISMATIC, body, between, element.slide)
+        add("spin", JointKind.REVOLUTE, between, moving, element.spin)
     else:
-        add("slide", JointKind.PRISMATIC, (body, moving), element.slide)
+        add("slide", JointKind.PRISMATIC, body, moving, element.slide)
     _add_body(chain, moving, element.moving or BodySpec(), (*path, "moving"))
     return moving, np.zeros(3)
 

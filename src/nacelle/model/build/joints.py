@@ -17,9 +17,9 @@ from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, E
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.description import Description
 from nacelle.model.description.drive import Drive, DriveReader, spherical_first
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import UNBOUNDED, Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.source.node import KeyPath
+from nacelle.model.source.node import Entry, KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.rounding import cleaned
@@ -68,7 +68,7 @@ class JointBuilder:
             ends.reverse()
         drive = self.drive(edge, kind)
         limits = drive.limits
-        if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
+        if len(limits) == 1 and limits[0] == UNBOUNDED:
             limits = (drive.position,)
         joint = Joint(
             name=full_name(edge),
@@ -110,7 +110,7 @@ class JointBuilder:
             offset = self.read.quantity(draft.offset, quantity, (*path, "offset"))
         return Joint(full_name(coupling), JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
 
-    def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, KeyPath] | None = None) -> Drive:
+    def drive(self, edge: Edge, kind: JointKind, guess: Entry | None = None) -> Drive:
         """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
 
         Args:
@@ -122,9 +122,9 @@ class JointBuilder:
         written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
         drive = self.read.drive(draft.drive, written, draft.path)
         if guess is None and part.spec is not None and draft.name in part.spec.guess:
-            guess = part.spec.guess[draft.name], (*part.path, "guess", draft.name)
+            guess = Entry(part.spec.guess[draft.name], (*part.path, "guess", draft.name))
         if guess is not None:
-            drive = replace(drive, guess=self.read.guess(guess[0], written, guess[1]))
+            drive = replace(drive, guess=self.read.guess(guess.value, written, guess.path))
         if kind is not written:
             drive = spherical_first(drive)
         return drive if part.placement.mirror is None else mirror_drive(kind, drive)

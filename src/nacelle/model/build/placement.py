@@ -11,7 +11,7 @@ import numpy as np
 from nacelle.model.description.body import DisplaySpec, FlexibleSpec
 from nacelle.model.description.drive import Drive
 from nacelle.model.description.frame import PlacementSpec
-from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
+from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
@@ -67,7 +67,7 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
     for k, primitive in enumerate(MOTION[kind]):
         if not primitive.is_rotation:
             guess[start] = -guess[start] + 0.0
-            limits[k] = (-limits[k][1], -limits[k][0])
+            limits[k] = Interval(-limits[k].upper, -limits[k].lower)
             spring = springs[k]
             if spring is not None:
                 springs[k] = replace(spring, rest=-spring.rest + 0.0)

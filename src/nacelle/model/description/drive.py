@@ -15,9 +15,19 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BeforeValidator, ValidationInfo
 
 from nacelle.model.description.fields import Name, Raw, RawList, Strict, raise_all, units_of
-from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, Stop, neutral
-from nacelle.model.source.node import KeyPath, Report
-from nacelle.model.units import NUMBER, QUANTITIES, UnitError, given, parse_quantity
+from nacelle.model.joint import (
+    MOTION,
+    UNBOUNDED,
+    FrictionTerm,
+    Interval,
+    JointKind,
+    Primitive,
+    Spring,
+    Stop,
+    neutral,
+)
+from nacelle.model.source.node import Entry, KeyPath, Report
+from nacelle.model.units import NUMBER, QUANTITIES, UnitError, axis_quantity, given, parse_quantity
 
 
 class FrictionSpec(Strict):
@@ -119,13 +129,13 @@ _T = TypeVar("_T")
 
 # Kinds of quantity of the coefficients of friction: of a translation, of a rotation.
 _FRICTION = {
-    "viscous": ("damping", "angular damping"),
-    "coulomb": ("force", "torque"),
-    "coulomb_smooth": ("force", "torque"),
-    "stribeck": ("force", "torque"),
-    "quadratic": ("quadratic drag", "angular quadratic drag"),
-    "cubic": ("cubic drag", "angular cubic drag"),
-    "constant": ("force", "torque"),
+    "viscous": "damping",
+    "coulomb": "force",
+    "coulomb_smooth": "force",
+    "stribeck": "force",
+    "quadratic": "quadratic drag",
+    "cubic": "cubic drag",
+    "constant": "force",
 }
 _FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
 _HAVE_ROTORS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SPHERICAL)
@@ -138,7 +148,7 @@ class Drive:
 
     friction: tuple[tuple[FrictionTerm, ...], ...]
     springs: tuple[Spring | None, ...]
-    limits: tuple[tuple[float, float], ...]
+    limits: tuple[Interval, ...]
     guess: tuple[float, ...]
     stops: tuple[Stop | None, ...] = ()
     rotor_inertia: float = 0.0
@@ -146,7 +156,7 @@ class Drive:
     torque_constant: float = 0.0
     encoder_zero: float = 0.0
     encoder_sign: int = 1
-    position: tuple[float, float] = (-math.inf, math.inf)
+    position: Interval = UNBOUNDED
     speed: float = math.inf
     force: float = math.inf
     stiffness: float = 0.0
@@ -219,16 +229,17 @@ class DriveReader:
         result = []
         for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
             place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
-            rate = "angular speed" if axis.is_rotation else "speed"
+            rate = axis_quantity("speed", angular=axis.is_rotation)
             scale = 0.0
             if entry.scale is not None:
                 scale = self.quantity(entry.scale, rate, (*place, "scale"))
             terms = []
-            for basis, kinds in _FRICTION.items():
+            for basis, linear in _FRICTION.items():
                 value = getattr(entry, basis)
                 if value is None:
                     continue
-                number = self.quantity(value, kinds[axis.is_rotation], (*place, basis))
+                kind_of_term = axis_quantity(linear, angular=axis.is_rotation)
+                number = self.quantity(value, kind_of_term, (*place, basis))
                 if number < 0.0 and basis not in ("constant", "stribeck"):
                     self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
                 if basis in _NEEDS_SCALE and not scale > 0.0:
@@ -260,7 +271,7 @@ class DriveReader:
             if entry is None:
                 result.append(None)
                 continue
-            kind_of_stiffness = "angular stiffness" if axis.is_rotation else "stiffness"
+            kind_of_stiffness = axis_quantity("stiffness", angular=axis.is_rotation)
             stiffness = self.quantity(entry.stiffness, kind_of_stiffness, (*place, "stiffness"))
             if stiffness < 0.0:
                 self.report((*place, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
@@ -269,7 +280,7 @@ class DriveReader:
         return tuple(result)
 
     def stops(
-        self, spec: DriveSpec, kind: JointKind, limits: tuple[tuple[float, float], ...], path: KeyPath
+        self, spec: DriveSpec, kind: JointKind, limits: tuple[Interval, ...], path: KeyPath
     ) -> tuple[Stop | None, ...]:
         """End stops of each axis, at its limits."""
         if spec.stop is None:
@@ -288,15 +299,17 @@ class DriveReader:
             result.append(None if entry is None else self.stop(entry, axis, pair, place))
         return tuple(result)
 
-    def stop(self, spec: StopSpec, axis: Primitive, pair: tuple[float, float], path: KeyPath) -> Stop | None:
-        """An end stop of an axis."""
+    def stop(self, spec: StopSpec, axis: Primitive, limits: Interval, path: KeyPath) -> Stop | None:
+        """An end stop of an axis, at its limits."""
         if axis is Primitive.SPHERICAL:
             self.report(path, "a spherical joint has no end stop", "split it into revolute joints")
             return None
-        if not any(math.isfinite(end) for end in pair):
+        if not any(math.isfinite(end) for end in limits):
             self.report(path, "an end stop without limits", "limits say where it is: limits: [lower, upper]")
-        kinds = ("angular stiffness", "angular damping") if axis.is_rotation else ("stiffness", "damping")
-        stiffness = self.quantity(spec.stiffness, kinds[0], (*path, "stiffness"), 1.0)
+        of_stiffness, of_damping = (
+            axis_quantity(linear, angular=axis.is_rotation) for linear in ("stiffness", "damping")
+        )
+        stiffness = self.quantity(spec.stiffness, of_stiffness, (*path, "stiffness"), 1.0)
         if not stiffness > 0.0:
             self.report(
                 (*path, "stiffness"), f"the stiffness of an end stop is above zero, not {stiffness:g}", ""
@@ -304,15 +317,15 @@ class DriveReader:
             return None
         damping = 0.0
         if spec.damping is not None:
-            damping = self.quantity(spec.damping, kinds[1], (*path, "damping"))
+            damping = self.quantity(spec.damping, of_damping, (*path, "damping"))
         if damping < 0.0:
             self.report((*path, "damping"), f"the damping is negative: {damping:g}", "")
         return Stop(stiffness, damping)
 
-    def limits(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[tuple[float, float], ...]:
+    def limits(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[Interval, ...]:
         """Limits of each axis; of a spherical joint the tilt between the z axes of its frames."""
         axes = MOTION[kind]
-        free = ((-math.inf, math.inf),) * len(axes)
+        free = (UNBOUNDED,) * len(axes)
         if value is None:
             return free
         pairs = [value] if len(axes) == 1 else value
@@ -322,20 +335,20 @@ class DriveReader:
         result = []
         for axis, pair in zip(axes, pairs, strict=True):
             if pair is None:
-                result.append((-math.inf, math.inf))
+                result.append(UNBOUNDED)
                 continue
             if not isinstance(pair, list | tuple) or len(pair) != 2:
                 self.report(path, "a limit is a pair: lower and upper", _limits_example(axes))
                 return free
             low, high = (
                 default if end is None else self.quantity(end, position_kind(axis), path, default)
-                for end, default in zip(pair, (-math.inf, math.inf), strict=True)
+                for end, default in zip(pair, UNBOUNDED, strict=True)
             )
             if not low < high:
                 scale, unit = (180.0 / math.pi, "deg") if axis.is_rotation else (1.0, "m")
                 ends = [f"{end * scale:.6g} {unit}" for end in (low, high)]
                 self.report(path, f"the lower limit {ends[0]} is not below the upper {ends[1]}", "")
-            result.append((low, high))
+            result.append(Interval(low, high))
         return tuple(result)
 
     def guess(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[float, ...]:
@@ -392,13 +405,10 @@ class DriveReader:
         if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
             self.report((*path, "rotor_inertia"), "rotor_inertia is given twice", "give it once")
         if spec.actuator.rotor_inertia is not None:
-            rotor_place: tuple[Any, KeyPath] = (
-                spec.actuator.rotor_inertia,
-                (*path, "actuator", "rotor_inertia"),
-            )
+            rotor_entry = Entry(spec.actuator.rotor_inertia, (*path, "actuator", "rotor_inertia"))
         else:
-            rotor_place = (spec.rotor_inertia, (*path, "rotor_inertia"))
-        numbers = self.actuator(spec.actuator, kind, rotor_place, (*path, "actuator"))
+            rotor_entry = Entry(spec.rotor_inertia, (*path, "rotor_inertia"))
+        numbers = self.actuator(spec.actuator, kind, rotor_entry, (*path, "actuator"))
         if spec.actuator.limits.position is None:
             numbers["position"] = limits[0]
         # Limits of the actuator are those of the joint, where this has none of its own.
@@ -406,36 +416,32 @@ class DriveReader:
         stops = self.stops(spec, kind, ends, path)
         return Drive(friction, springs, limits, guess, stops, **numbers)
 
-    def actuator(
-        self, spec: ActuatorSpec, kind: JointKind, rotor: tuple[Any, KeyPath], path: KeyPath
-    ) -> dict[str, Any]:
+    def actuator(self, spec: ActuatorSpec, kind: JointKind, rotor: Entry, path: KeyPath) -> dict[str, Any]:
         """Read the numbers of an actuator."""
         revolute = kind is JointKind.REVOLUTE
         ratio, screw = self.gear_ratio(spec, kind, path)
         numbers: dict[str, Any] = {
             "gear_ratio": ratio,
-            "rotor_inertia": self.rotor_inertia(rotor[0], revolute or screw, rotor[1]),
+            "rotor_inertia": self.rotor_inertia(rotor.value, revolute or screw, rotor.path),
             "encoder_zero": self.quantity(
-                spec.encoder.zero, "angle" if revolute else "length", (*path, "encoder", "zero")
+                spec.encoder.zero, axis_quantity("length", angular=revolute), (*path, "encoder", "zero")
             ),
             "encoder_sign": spec.encoder.sign,
             "position": self.limits(spec.limits.position, kind, (*path, "limits", "position"))[0],
         }
         optional = (
-            ("speed", spec.limits.speed, "angular speed" if revolute else "speed", ("limits", "speed")),
-            ("force", spec.limits.force, "torque" if revolute else "force", ("limits", "force")),
-            ("stiffness", spec.stiffness, "angular stiffness" if revolute else "stiffness", ("stiffness",)),
-            ("damping", spec.damping, "angular damping" if revolute else "damping", ("damping",)),
-            (
-                "torque_constant",
-                spec.torque_constant,
-                "torque constant" if revolute or screw else "force constant",
-                ("torque_constant",),
-            ),
+            ("speed", spec.limits.speed, "speed", ("limits", "speed")),
+            ("force", spec.limits.force, "force", ("limits", "force")),
+            ("stiffness", spec.stiffness, "stiffness", ("stiffness",)),
+            ("damping", spec.damping, "damping", ("damping",)),
+            ("torque_constant", spec.torque_constant, "force constant", ("torque_constant",)),
         )
-        for name, value, quantity, place in optional:
+        for name, value, linear, place in optional:
             if value is None:
                 continue
+            # The motor of a screw rotates, what it drives does not.
+            angular = revolute or (screw and name == "torque_constant")
+            quantity = axis_quantity(linear, angular=angular)
             numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
             if not numbers[name] > 0.0:
                 self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
@@ -472,7 +478,7 @@ class DriveReader:
         """Inertia of the drive on the motor's side: kg m^2 if the motor rotates, else kg."""
         if value is None:
             return 0.0
-        number = self.quantity(value, "inertia" if rotates else "mass", path)
+        number = self.quantity(value, axis_quantity("mass", angular=rotates), path)
         if number < 0.0:
             self.report(path, f"the rotor inertia is negative: {number:g}", "")
         return number
@@ -497,4 +503,4 @@ def _limits_example(axes: tuple[Primitive, ...]) -> str:
 
 def position_kind(axis: Primitive) -> str:
     """Kind of quantity of a coordinate."""
-    return "angle" if axis.is_rotation else "length"
+    return axis_quantity("length", angular=axis.is_rotation)

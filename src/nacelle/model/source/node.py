@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nacelle.errors import Problem
 
@@ -17,6 +17,13 @@ KeyPath = tuple[str | int, ...]
 # Takes where something is wrong, what, and a hint.
 Report = Callable[[KeyPath, str, str], None]
 PlainScalar = str | int | float | bool | None
+
+
+class Entry(NamedTuple):
+    """A value as it is written, and the keys that lead to it."""
+
+    value: Any
+    path: KeyPath
 
 
 class Failed(str):

@@ -38,33 +38,34 @@ def mpl(name: str) -> Any:
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"') from error
 
 
-def new_axes(*, flat: bool, size: tuple[float, float] = (6.4, 5.2), shown: bool = True) -> Axes:
+def new_axes(*, flat: bool, width: float = 6.4, height: float = 5.2, shown: bool = True) -> Axes:
     """New axes, flat or in space, that fill a figure of their own.
 
     Args:
         flat: whether they are flat.
-        size: width and height of the figure in inches.
+        width: of the figure in inches.
+        height: of the figure in inches.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
         NacelleError: if matplotlib is missing.
     """
-    figure = new_figure(size, shown=shown)
+    figure = new_figure(width, height, shown=shown)
     mpl("mpl_toolkits.mplot3d")
     axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     return axes
 
 
-def new_figure(size: tuple[float, float], *, shown: bool = True) -> Figure:
-    """A new figure without axes; size and `shown` as in `new_axes`.
+def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
+    """A new figure without axes; the arguments are as in `new_axes`.
 
     Raises:
         NacelleError: if matplotlib is missing.
     """
     if shown:
-        figure: Figure = mpl("matplotlib.pyplot").figure(figsize=size)
+        figure: Figure = mpl("matplotlib.pyplot").figure(figsize=(width, height))
         return figure
-    plain: Figure = mpl("matplotlib.figure").Figure(figsize=size)
+    plain: Figure = mpl("matplotlib.figure").Figure(figsize=(width, height))
     return plain
 
 

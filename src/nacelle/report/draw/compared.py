@@ -152,7 +152,7 @@ def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bo
     named = names.actuators(balance.robot)
     units = list(dict.fromkeys(unit for _, unit in named))
     heights = [sum(unit == one for _, unit in named) for one in units]
-    figure = new_figure((6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights)), shown=shown)
+    figure = new_figure(6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights), shown=shown)
     axes = np.ravel(
         figure.subplots(len(units), 1, squeeze=False, gridspec_kw={"height_ratios": [1 + h for h in heights]})
     )
@@ -187,7 +187,7 @@ def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = 
         "both together": [count.total, *others],
     }
     own = ax is None
-    ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.5 * len(labels)), shown=shown)
+    ax = ax or new_axes(flat=True, height=1.5 + 0.5 * len(labels), shown=shown)
     draw_bars(ax, labels, {name: np.asarray(values, dtype=float) for name, values in groups.items()})
     ax.set_xlabel("operations (-)")
     style.plain_axes(ax)
@@ -222,7 +222,7 @@ def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -
             [found[name].error if name in found else np.nan for name in listed]
         )
     own = ax is None
-    ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.34 * len(listed)), shown=shown)
+    ax = ax or new_axes(flat=True, height=1.5 + 0.34 * len(listed), shown=shown)
     draw_bars(ax, listed, groups, logarithmic=True)
     for place, name in enumerate(listed):
         label = "allowed" if place == 0 else None
@@ -238,7 +238,7 @@ def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -
 
 
 def _bar_axes(labels: Sequence[str], groups: dict[str, Array], shown: bool, *, numbers: bool) -> Any:
-    ax = new_axes(flat=True, size=(6.4, 1.1 + 0.22 * len(labels)), shown=shown)
+    ax = new_axes(flat=True, height=1.1 + 0.22 * len(labels), shown=shown)
     draw_bars(ax, labels, groups, numbers=numbers)
     style.plain_axes(ax)
     return ax
@@ -269,7 +269,7 @@ def draw_rows(
     """
     columns = 1 if len(chosen) < (3 if wide else 2) else 2
     lines = -(-len(chosen) // columns)
-    figure = new_figure((7.6, 0.9 + 1.8 * lines), shown=shown)
+    figure = new_figure(7.6, 0.9 + 1.8 * lines, shown=shown)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
     for ax, row in zip(axes, chosen, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):

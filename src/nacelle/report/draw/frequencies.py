@@ -56,7 +56,7 @@ def plot_response(
         if name not in response.outputs:
             raise NacelleError(f"there is no output {name!r}: {', '.join(response.outputs)}")
     own = ax is None
-    ax = ax or new_axes(flat=True, size=(6.4, 3.8))
+    ax = ax or new_axes(flat=True, height=3.8)
     floor = 1e-9 * float(np.nanmax(np.abs(response.response)))
     for k, name in enumerate(outputs):
         values = np.max(np.abs(response.response[:, response.outputs.index(name)]), axis=-1)

@@ -115,7 +115,7 @@ def draw_matrix(
     """
     own = ax is None
     height = min(9.0, 1.5 + 0.27 * len(rows))
-    ax = ax or new_axes(flat=True, size=(6.4, max(2.6, height)), shown=shown)
+    ax = ax or new_axes(flat=True, height=max(2.6, height), shown=shown)
     size = np.abs(np.where(np.isfinite(values), values, np.nan))
     top = float(np.nanmax(size)) if np.any(np.isfinite(size)) else 0.0
     colours = mpl("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)

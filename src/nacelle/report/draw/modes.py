@@ -112,7 +112,7 @@ def _tube(part: Part, line: Array, levers: list[Array], extent: float) -> Part:
 def _curves(modes: NaturalFrequencies, ax: Axes | None) -> Axes:
     """Frequencies along a row of poses."""
     own = ax is None
-    ax = ax or new_axes(flat=True, size=(6.4, 3.6))
+    ax = ax or new_axes(flat=True, height=3.6)
     part = np.linspace(0.0, 1.0, len(modes.flags))
     for k in range(modes.frequencies.shape[-1]):
         style.draw_curve(ax, part, modes.frequencies[:, k], k, f"mode {k + 1}")

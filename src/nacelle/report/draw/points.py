@@ -31,7 +31,7 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
         NacelleError: if matplotlib is missing.
     """
     own = ax is None
-    ax = ax or new_axes(flat=True, size=(6.4, 4.2), shown=shown)
+    ax = ax or new_axes(flat=True, height=4.2, shown=shown)
     poles = np.asarray(model.eigenvalues)
     rows = poles.reshape(-1, poles.shape[-1])
     finite = rows[np.isfinite(rows)]

@@ -55,7 +55,7 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
     # The labels of an axis, and the title.
     separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
-    figure = new_figure((_WIDTH, 0.45 + sum(heights) + 0.3 * rows), shown=shown)
+    figure = new_figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows, shown=shown)
     ratios = {"height_ratios": heights}
     share = not separate and not any(panel.quantity.single for panel in panels)
     axes = np.ravel(figure.subplots(len(panels), 1, sharex=share, squeeze=False, gridspec_kw=ratios))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _GAP, _ROUNDS = 1.0, 400
 
 
-def write_names(ax: Any, parts: Iterable[Part], flat: tuple[int, int] | None) -> list[Any]:
+def write_names(ax: Any, parts: Iterable[Part], shown: Sequence[int]) -> list[Any]:
     """Write the name of each part at its middle.
 
     Args:
         ax: axes, flat or in space.
         parts: the parts.
-        flat: which coordinates flat axes show; None in space.
+        shown: which coordinates the axes show: two of flat axes, three in space.
     """
     paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
     texts = []
@@ -51,7 +51,7 @@ def write_names(ax: Any, parts: Iterable[Part], flat: tuple[int, int] | None) ->
         middle = 0.5 * (part.points.min(axis=0) + part.points.max(axis=0))
         texts.append(
             ax.text(
-                *(middle if flat is None else middle[list(flat)]),
+                *middle[list(shown)],
                 picture_name(part.name),
                 fontsize=6,
                 color=INK,
@@ -145,8 +145,8 @@ def plot_robot(
     own = ax is None
     ax = ax or new_axes(flat=view.across is not None)
     plot_scene(view, ax)
-    flat = None if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
-    texts = write_names(ax, view.bodies, flat) if names else []
+    shown = range(3) if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
+    texts = write_names(ax, view.bodies, shown) if names else []
     axes_title(ax, robot.title if title is None else title)
     if own:
         enlarge(ax)

@@ -93,7 +93,7 @@ def plot_grid(
             f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
         )
     own = ax is None
-    ax = ax or new_axes(flat=count < 3, size=(6.4, 3.6) if count == 1 else (6.4, 5.2))
+    ax = ax or new_axes(flat=count < 3, height=3.6 if count == 1 else 5.2)
     if hasattr(ax, "get_zlim") != (count == 3):
         raise NacelleError(
             'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'

@@ -122,7 +122,7 @@ def _shortened(words: str) -> str:
 
 
 # Inches, and dots an inch.
-_SIZE, _DOTS = (4.2, 3.4), 90
+_WIDTH, _HEIGHT, _DOTS = 4.2, 3.4, 90
 
 
 def robot_page(robot: Robot) -> str:
@@ -143,7 +143,7 @@ def _picture(robot: Robot) -> str:
 
     try:
         view = scene(robot)
-        ax = new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+        ax = new_axes(flat=view.across is not None, width=_WIDTH, height=_HEIGHT, shown=False)
         plot_scene(view, ax)
         enlarge(ax)
         buffer = io.BytesIO()

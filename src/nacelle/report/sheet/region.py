@@ -16,7 +16,7 @@ from nacelle.kinematics.workspace import Workspace, reach
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.page.markup import element, paragraph
-from nacelle.page.svg import CellKind, MapPoint, Series, line_chart, map_chart
+from nacelle.page.svg import CellKind, MapAxis, MapPoint, Series, line_chart, map_chart
 from nacelle.report.sheet.content import Content, said_by
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
@@ -84,10 +84,10 @@ def slice_map(grid: Workspace) -> str:
         for axis, n in zip((x, y), grid.names, strict=True)
     ]
     return map_chart(
-        (x.values, y.values),
+        MapAxis(x.values, x.label),
+        MapAxis(y.values, y.label),
         kind_of,
         kinds,
-        labels=(x.label, y.label),
         marks=[MapPoint(at[0], at[1], "reference pose")],
         title=f"Inverse condition number over {grid.names[0]} and {grid.names[1]}",
     )
@@ -102,7 +102,8 @@ def _line(grid: Workspace) -> str:
         x=axis.label,
         y="inverse condition number",
         title=f"Inverse condition number over {grid.names[0]}, within limits",
-        size=(400.0, 220.0),
+        width=400.0,
+        height=220.0,
     )
 
 

@@ -19,7 +19,7 @@ from nacelle.view.browser.server import EventLoop
 from nacelle.view.browser.stage import Stage
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot
-from nacelle.view.loads import KINDS, Loads, largest_load, state_loads
+from nacelle.view.loads import KINDS, Loads, LoadScales, largest_load, state_loads
 from nacelle.view.session import Grip, Session, dragged, grips
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
 from nacelle.view.timeline import Playback
@@ -55,7 +55,7 @@ class Member:
         self._held: tuple[int, Grip, Array] | None = None
         self._rates: tuple[Array, ...] = ()
         self._kinds: dict[str, str] = {}
-        self._scale, self._units = 1.0, dict.fromkeys(KINDS, (0.0, 0.0))
+        self._scale, self._units = 1.0, dict.fromkeys(KINDS, LoadScales())
         self._shaking: Shaking | None = None
         self._vibration = Vibration(None, "")
         self._phase, self._waited, self._stale = 0.0, math.inf, True
@@ -179,7 +179,7 @@ class Member:
         """Show loads of a kind, or not; what they need is compiled beside the loop first."""
         if not shown:
             self._kinds.pop(kind, None)
-            self.stage.show_loads(kind, None, (0.0, 0.0))
+            self.stage.show_loads(kind, None, LoadScales())
             self._stale = True
             return
         session, rates = self.session, self._rates
@@ -196,12 +196,12 @@ class Member:
             self._kinds[kind] = ""
             self.refresh()
 
-    def _fitted(self, given: Loads) -> tuple[float, float]:
-        """Scales, m/N and m/(N m), such that the largest arrow has its length."""
+    def _fitted(self, given: Loads) -> LoadScales:
+        """Scales such that the largest arrow has its length."""
         extent = _ARROW * self.stage.geometry.extent
         force, moment = largest_load(given)
         # Rounding beside a real force is no moment to be drawn at full length.
-        return (
+        return LoadScales(
             extent / force if force > 1e-9 else 0.0,
             extent / moment if moment > 1e-6 * max(force, 1e-3) else 0.0,
         )
@@ -209,10 +209,10 @@ class Member:
     def _draw_loads(self, kind: str) -> None:
         session = self.session
         given = state_loads(session.robot, kind, session.bodies, session.x, *self._rates)
-        if self._units[kind] == (0.0, 0.0):
+        if self._units[kind] == LoadScales():
             self._units[kind] = self._fitted(given)
-        force, moment = self._units[kind]
-        self.stage.show_loads(kind, given, (self._scale * force, self._scale * moment))
+        scales = LoadScales(*(self._scale * unit for unit in self._units[kind]))
+        self.stage.show_loads(kind, given, scales)
         self._kinds[kind] = loads_html(given, ARROW_COLOURS[kind])
 
     def set_load_scale(self, factor: float) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Protocol
 
-from nacelle.scene.colours import GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR
+from nacelle.scene.colours import GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR, ArrowColours
 from nacelle.view.coordinates import PoseCoordinate
 from nacelle.view.loads import KINDS, Loads
 from nacelle.view.session import Standing, Verdict
@@ -121,15 +121,15 @@ def _square(colour: str) -> str:
     )
 
 
-def loads_html(given: Loads, colours: tuple[str, str]) -> str:
+def loads_html(given: Loads, colours: ArrowColours) -> str:
     """The numbers of loads, forces and moments with units, and the colours of their arrows."""
     if not given.rows:
         return sentence_html(f"{given.kind}: {given.note or 'none'}")
     units = {}
     if any(row.force is not None for row in given.rows):
-        units["force"] = f"{_square(colours[0])}force (N)"
+        units["force"] = f"{_square(colours.force)}force (N)"
     if any(row.moment is not None for row in given.rows):
-        units["moment"] = f"{_square(colours[1])}moment (N m)"
+        units["moment"] = f"{_square(colours.moment)}moment (N m)"
     head = "".join(f'<th style="text-align:right;font-weight:600">{unit}</th>' for unit in units.values())
     lines = []
     for row in given.rows:

@@ -21,7 +21,7 @@ from nacelle.shapes.solid import Ball, Drawn, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.loads import Loads, segments
+from nacelle.view.loads import Loads, LoadScales, segments
 from nacelle.view.session import Grip, Session, Standing
 from nacelle.view.slices import Slice
 
@@ -235,8 +235,8 @@ class Stage:
 
     # ---------------------------------------------------------------------- beside the robot
 
-    def show_loads(self, kind: str, given: Loads | None, scales: tuple[float, float]) -> None:
-        """Draw forces and moments as arrows of so many m/N and m/(N m); none if there are none."""
+    def show_loads(self, kind: str, given: Loads | None, scales: LoadScales) -> None:
+        """Draw forces and moments as arrows; none if there are none."""
         vectors = (None, None) if given is None else (given.forces, given.moments)
         for what, vector, scale, colour in zip(
             ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True

@@ -180,7 +180,8 @@ class Bundle:
         sightings: Sequence[Sighting],
         *,
         lens: Sequence[str] = (),
-        anchors: tuple[Anchors, float] = ((), 0.0),
+        anchors: Anchors = (),
+        anchor_sigma: float = 0.0,
         poses: Array | None = None,
     ) -> None:
         """Keep the problem.
@@ -190,18 +191,19 @@ class Bundle:
             cylinders: that the edges' numbers refer to.
             sightings: what was seen, where.
             lens: names in `LENS` that are unknown.
-            anchors: displacements of anchors that are unknown, and their standard deviation, m.
+            anchors: displacements of anchors that are unknown.
+            anchor_sigma: their standard deviation, m.
             poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
         """
         self.robot, self.sightings = robot, tuple(sightings)
-        self._sight = Sight(robot, cylinders, anchors[0])
+        self._sight = Sight(robot, cylinders, anchors)
         self._lens = [LENS.index(name) for name in lens]
-        self._anchors, self._anchor_sigma = anchors
+        self._anchors, self._anchor_sigma = anchors, anchor_sigma
         self._pose_sigma = poses
         self._displaced = Displacer(robot)
         n = robot.motion.n
         self._n = n if poses is not None else 0
-        self.names = (*POSE, *lens, *anchor_names(robot, anchors[0]))
+        self.names = (*POSE, *lens, *anchor_names(robot, anchors))
         self.count = len(self.names) + self._n * len(self.sightings)
 
     def units(self, camera: Camera) -> Array:

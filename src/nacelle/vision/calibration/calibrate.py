@@ -220,11 +220,19 @@ def calibrated(
     wanted = unknowns or CameraUnknowns()
     cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
     _check(robot, sightings, cylinders, wanted)
-    moved: tuple[Anchors, float] = (anchors_of(robot) if wanted.anchors > 0.0 else (), wanted.anchors)
+    anchors: Anchors = anchors_of(robot) if wanted.anchors > 0.0 else ()
     poses = per_twist(robot, wanted.poses) if wanted.poses > 0.0 else None
 
     def bundle_of(used: Sequence[Sighting]) -> Bundle:
-        return Bundle(robot, cylinders, used, lens=wanted.lens_names(), anchors=moved, poses=poses)
+        return Bundle(
+            robot,
+            cylinders,
+            used,
+            lens=wanted.lens_names(),
+            anchors=anchors,
+            anchor_sigma=wanted.anchors,
+            poses=poses,
+        )
 
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
     bundle = bundle_of(sightings)

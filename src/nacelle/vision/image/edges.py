@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera, Patch
+from nacelle.vision.camera import FIRST_PIXEL, Camera, Patch, Pixel
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.image.render import meets, seen_parts
 from nacelle.vision.scene import CameraScene
@@ -59,15 +59,15 @@ class Picture:
 
     Attributes:
         values: grey levels (height, width).
-        corner: pixel (u, v) of the camera at the first pixel.
+        corner: pixel of the camera at the first pixel.
     """
 
-    def __init__(self, values: Array, corner: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, values: Array, corner: Pixel = FIRST_PIXEL) -> None:
         self.values, self.corner = values, corner
 
     def at(self, pixels: Array) -> Array:
         """Values (...) between pixels (..., 2), bilinear; NaN outside."""
-        u, v = pixels[..., 0] - self.corner[0], pixels[..., 1] - self.corner[1]
+        u, v = pixels[..., 0] - self.corner.u, pixels[..., 1] - self.corner.v
         height, width = self.values.shape
         with np.errstate(invalid="ignore"):
             inside = (u >= 0.0) & (v >= 0.0) & (u <= width - 1.0) & (v <= height - 1.0)
@@ -186,9 +186,9 @@ class Band:
     sides: tuple[int, ...]
     middles: Array
 
-    def values(self, image: Array, corner: tuple[int, int] = (0, 0)) -> Array:
-        """Values (k,) of the pixels in an image whose first pixel is at a corner (u, v); NaN outside it."""
-        u, v = self.u - corner[0], self.v - corner[1]
+    def values(self, image: Array, corner: Pixel = FIRST_PIXEL) -> Array:
+        """Values (k,) of the pixels in an image whose first pixel is at a corner; NaN outside it."""
+        u, v = self.u - corner.u, self.v - corner.v
         inside = (u >= 0) & (v >= 0) & (u < image.shape[1]) & (v < image.shape[0])
         return np.where(inside, image[np.where(inside, v, 0), np.where(inside, u, 0)], np.nan)
 

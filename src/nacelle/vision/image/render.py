@@ -50,7 +50,7 @@ from nacelle.errors import KinematicsError
 from nacelle.shapes.points import rim
 from nacelle.shapes.solid import Ball, Rod, Solid
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Distance, Patch
+from nacelle.vision.camera import Distance, Patch, Region
 from nacelle.vision.cylinders import tangent_normals
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.scene import CameraScene, SeenSolid, entry, passing, vertices
@@ -329,8 +329,8 @@ def render(
     scene: CameraScene | Sequence[CameraScene],
     model: PixelModel,
     *,
-    corner: tuple[int, int] = (0, 0),
-    size: tuple[int, int] | None = None,
+    corner: Sequence[int] = (0, 0),
+    size: Sequence[int] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Array:
     """Image (height, width) of a scene, grey levels.
@@ -345,15 +345,15 @@ def render(
     scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
     if not scenes:
         raise KinematicsError("an image needs at least one scene")
-    whole = scenes[0].camera.size
-    width, height = size or (whole[0] - corner[0], whole[1] - corner[1])
+    whole, (first_u, first_v) = scenes[0].camera.size, corner
+    width, height = (whole[0] - first_u, whole[1] - first_v) if size is None else size
     image = np.empty((height, width))
     for v in range(0, height, _TILE):
         for u in range(0, width, _TILE):
-            tile = (min(_TILE, width - u), min(_TILE, height - v))
-            start = (corner[0] + u, corner[1] + v)
-            parts = [_tile(one, model, start, tile) for one in scenes]
-            image[v : v + tile[1], u : u + tile[0]] = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
+            tile = Region(first_u + u, first_v + v, min(_TILE, width - u), min(_TILE, height - v))
+            parts = [_tile(one, model, tile) for one in scenes]
+            mean = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
+            image[v : v + tile.height, u : u + tile.width] = mean
     return image if rng is None else model.noisy(image, rng)
 
 
@@ -363,11 +363,11 @@ def render_pixels(scene: CameraScene | Sequence[CameraScene], model: PixelModel,
     return np.asarray(np.mean([_composed(one.solids, model, patch) for one in scenes], axis=0))
 
 
-def _tile(scene: CameraScene, model: PixelModel, corner: tuple[int, int], size: tuple[int, int]) -> Array:
+def _tile(scene: CameraScene, model: PixelModel, region: Region) -> Array:
     camera = scene.camera
     margin = model.reach + 1.0
-    u, v = corner[0] - margin, corner[1] - margin
-    far_u, far_v = corner[0] + size[0] - 1 + margin, corner[1] + size[1] - 1 + margin
+    u, v = region.u - margin, region.v - margin
+    far_u, far_v = region.u + region.width - 1 + margin, region.v + region.height - 1 + margin
     frame = np.array([(u, v), (far_u, v), (u, far_v), (far_u, far_v), (0.5 * (u + far_u), 0.5 * (v + far_v))])
     rays = camera.ray(frame)
     solids: Sequence[SeenSolid] = scene.solids
@@ -376,8 +376,8 @@ def _tile(scene: CameraScene, model: PixelModel, corner: tuple[int, int], size: 
         angle = float(np.arccos(min(float(np.min(rays @ rays[-1])), 1.0))) * 1.05 + 1e-3
         solids = [seen for seen in solids if meets(seen.solid, rays[-1], angle)]
     if not solids:
-        return np.full((size[1], size[0]), model.background)
-    return _composed(solids, model, Patch.region(camera, corner, size))
+        return np.full((region.height, region.width), model.background)
+    return _composed(solids, model, Patch.region(camera, region))
 
 
 def _composed(solids: Sequence[SeenSolid], model: PixelModel, patch: Patch) -> Array:

@@ -267,17 +267,16 @@ def updated(
     K = solved[:, :-1].T
     if hold_clock:
         K[-1] = 0.0
-    state = _joseph(state, K, (residual, H, R), displaced)
+    state = _joseph(state, K, residual, H, R, displaced)
     if kind == 1:
         state = state._replace(read=state.time)
     return state, Said(each, float(residual @ solved[:, -1]), len(residual))
 
 
 def _joseph(
-    state: ObserverState, K: Array, rows: tuple[Array, Array, Array], displaced: Displacer
+    state: ObserverState, K: Array, r: Array, H: Array, R: Array, displaced: Displacer
 ) -> ObserverState:
-    """The state after an update with the gain K (N, k) of rows r, H, R."""
-    r, H, R = rows
+    """The state after an update with the gain K (N, k) of residuals r (k,), H (k, N), noise R (k, k)."""
     e = K @ r
     A = -K @ H
     A.flat[:: len(A) + 1] += 1.0

@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.emit.jit.functions.formula import Formula
+from nacelle.emit.jit.functions.formula import DoubleDouble, Formula
 from nacelle.emit.jit.functions.texts import LARGEST
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -152,7 +152,7 @@ def run(name: str, *arguments: float, fma: bool) -> tuple[float, float]:
         case "remainder":
             pair = f.remainder("%c", "%a", "%b"), "%a"
         case "quotient":
-            pair = f.quotient(("%a", "%b"), ("%c", "%d"))
+            pair = f.quotient(DoubleDouble("%a", "%b"), DoubleDouble("%c", "%d"))
         case _:
             pair = f.polynomial([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], "%a"), "%a"
     for k, value in enumerate(pair):

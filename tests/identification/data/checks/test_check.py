@@ -17,7 +17,7 @@ from nacelle.errors import DescriptionError, MeasurementError
 from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Finding
 from nacelle.identification.data.checks.signals import check_clipping, check_timing
-from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.rehearsal import rehearse
 from nacelle.identification.rehearsal.settings import Effects
 from nacelle.kinematics.actuation import actuator_scales
@@ -162,7 +162,7 @@ def test_conversions_of_swapped_columns() -> None:
     """An encoder and a current are found in each other's place although their numbers are converted."""
     run = clean("fivebar")
     names = [actuator.name for actuator in run.robot.actuators]
-    conversions = {f"q.{names[0]}": (1e-3, 0.7), f"force.{names[0]}": (0.05, 0.0)}
+    conversions = {f"q.{names[0]}": Conversion(1e-3, 0.7), f"force.{names[0]}": Conversion(0.05, 0.0)}
     counts, amperes = (run.q[:, 0] - 0.7) / 1e-3, run.force[:, 0] / 0.05
     q, force = run.q.copy(), run.force.copy()
     q[:, 0], force[:, 0] = 1e-3 * amperes + 0.7, 0.05 * counts

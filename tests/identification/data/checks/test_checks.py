@@ -39,7 +39,7 @@ from nacelle.identification.data.checks.signals import (
 )
 from nacelle.identification.data.checks.zeros import zeros_of_gaps
 from nacelle.identification.data.filters import lagged_products
-from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.data.poses import Path, measured_path
 from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import Flag
@@ -156,7 +156,7 @@ def test_columns_of_a_file_keep_their_own_units() -> None:
     (a, b), (c, d) = (0.02, 0.3), (7.0, -1.0)
     read = np.zeros((5, 4))
     read[:, 0], read[:, 2] = a * numbers[:, 0] + b, c * numbers[:, 1] + d
-    meant = exchanged(M, 0, 2, ((a, b), (c, d))).apply(read)
+    meant = exchanged(M, 0, 2, Conversion(a, b), Conversion(c, d)).apply(read)
     np.testing.assert_allclose(meant[:, 0], a * numbers[:, 1] + b, atol=1e-14)
     np.testing.assert_allclose(meant[:, 2], c * numbers[:, 0] + d, atol=1e-12)
 

@@ -77,8 +77,8 @@ from nacelle.kinematics.tree.spanning_tree import point_acceleration, point_velo
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import has_mass
-from nacelle.spatial.pose import Wrench
 from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.screw import AngularMotion, Wrench
 
 
 class CarriedBody(NamedTuple):
@@ -241,7 +241,7 @@ def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> 
         for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, state.now.motion))):
             v1, v2 = one.at(axis.point), two.at(axis.point)
             rate = axis.along(v2.now - v1.now, two.w.now - one.w.now)
-            spin = relative_spin(axis, (one.w.now, two.w.now), (one.w.next, two.w.next))
+            spin = relative_spin(axis, *(AngularMotion(body.w.now, body.w.next) for body in (one, two)))
             acceleration = axis.along(v2.next - v1.next, spin)
             effort = axis_effort(state, index, number, rate, acceleration, settings)
             wrenches += _pair(joint, axis, effort)

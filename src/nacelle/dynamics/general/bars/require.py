@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,21 +40,36 @@ from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.legs import Legs, MechanismMotion
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import slip, tie_columns
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.ties import Tie, TieKey
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, pack, plus
+from nacelle.spatial.screw import Wrench
 
-Key = tuple[int, int]
+
+class BarTie(NamedTuple):
+    """A bar, and the tie that joins it to the nacelle.
+
+    Attributes:
+        key: which tie it is.
+        tie: the tie.
+        bar: the bar.
+        form: its leg in the tie's axes.
+    """
+
+    key: TieKey
+    tie: Tie
+    bar: Bar
+    form: LegForm
 
 
-def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
-    """For every bar its tie (leg, number), and the leg in the tie's axes."""
+def bars(placed: Placed) -> Iterator[BarTie]:
+    """All bars, leg by leg."""
     trees = placed.trees
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if tie.bar is not None:
                 form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)
-                yield (leg, number), tie, tie.bar, form
+                yield BarTie(TieKey(leg, number), tie, tie.bar, form)
 
 
 def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
@@ -66,18 +82,18 @@ def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: C
         counted: what counts.
     """
     moments: dict[int, Scalar] = {}
-    for key, tie, bar, form in bars(legs.placed):
-        weighed = form if counted.inertia else _massless(form)
-        if bar.is_strut:
-            _require_strut(legs, motion, into, counted, (key, tie, weighed))
+    for at in bars(legs.placed):
+        weighed = at if counted.inertia else at._replace(form=_massless(at.form))
+        if at.bar.is_strut:
+            _require_strut(legs, motion, into, counted, weighed)
         else:
-            moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
+            moments[at.key.leg] = _require_rod(legs, motion, into, counted, weighed)
     lines = {
         form.name: (form, partial(_line_rate, legs, motion, tie)) for _, tie, _, form in bars(legs.placed)
     }
     hinges = hinge_moments(legs.placed.robot, lines, counted)
     for key, tie, _, form in bars(legs.placed):
-        moment = hinges.get(form.name, 0.0) + moments.get(key[0], 0.0)
+        moment = hinges.get(form.name, 0.0) + moments.get(key.leg, 0.0)
         if not is_zero(moment):
             into.on_tie(key, moment * lean(form, _moved(legs, motion, key, tie, form)))
 
@@ -99,16 +115,9 @@ def bar_line(legs: Legs, tie: Tie) -> Array:
     return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
 
 
-def _require_strut(
-    legs: Legs,
-    motion: MechanismMotion,
-    into: Required,
-    counted: Counted,
-    what: tuple[Key, Tie, LegForm],
-) -> None:
-    key, tie, form = what
-    bar, trees = tie.bar, legs.placed.trees
-    assert bar is not None
+def _require_strut(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, at: BarTie) -> None:
+    key, tie, bar, form = at
+    trees = legs.placed.trees
     assert tie.body is not None
     gravity = trees.down(tie.axes, np.asarray(legs.placed.robot.gravity))
     w = trees.down(tie.axes, motion.frames[tie.body].w)
@@ -123,7 +132,7 @@ def _require_strut(
     into.along(bar.rate, demand.own)
 
 
-def _moved(legs: Legs, motion: MechanismMotion, key: Key, tie: Tie, form: LegForm) -> RodMotion:
+def _moved(legs: Legs, motion: MechanismMotion, key: TieKey, tie: Tie, form: LegForm) -> RodMotion:
     """How a rod moves, in the tie's axes."""
     trees = legs.placed.trees
     assert tie.bar is not None
@@ -135,21 +144,19 @@ def _moved(legs: Legs, motion: MechanismMotion, key: Key, tie: Tie, form: LegFor
     if form.drive.revolute:
         (axis,) = trees.node(tie.node).axes
         arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
-    reciprocal = legs.factors[key[0]].reciprocals[0]
+    reciprocal = legs.factors[key.leg].reciprocals[0]
     return RodMotion(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], reciprocal, arm)
 
 
-def _require_rod(
-    legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm]
-) -> Scalar:
+def _require_rod(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, at: BarTie) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
-    key, tie, form = what
-    assert tie.bar is not None
+    key, tie, bar, form = at
     assert tie.body is not None
     w = legs.placed.trees.down(tie.axes, motion.frames[tie.body].w)
     part = rod_rotation(form, _moved(legs, motion, key, tie, form), w, counted)
-    on_both_sides(legs.placed, into, key, tie, (part.force - part.G, ZERO), (part.G, part.moment))
-    into.along(tie.bar.rate, part.reaction)
+    own, far = Wrench(part.force - part.G, ZERO), Wrench(part.G, part.moment)
+    on_both_sides(legs.placed, into, key, tie, own, far)
+    into.along(bar.rate, part.reaction)
     return part.about_a
 
 

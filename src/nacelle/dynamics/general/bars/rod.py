@@ -167,7 +167,8 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -
 def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
-    y, b, rho2, sigma, p1, D = _spin(form, r)
+    spin = _spin(form, r)
+    y, b, rho2, sigma, p1, D = spin
     h, along = dot(b, v), dot(first, v)
     rate = h * sigma
     moment: Array = ZERO
@@ -179,7 +180,7 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> Ro
     T: Scalar = 0.0
     force: Array = ZERO
     if is_asymmetric(form):
-        moments, force = _general(form, at, (y, b, rho2, sigma), (along, rate))
+        moments, force = _general(form, at, spin, along, rate)
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
         k = dot(b, at.a2 - at.a1)
@@ -208,14 +209,16 @@ def is_beside(form: LegForm) -> bool:
 
 
 def _general(
-    form: LegForm, at: RodMotion, spin: tuple[Scalar, Array, Scalar, Scalar], rates: tuple[Scalar, Scalar]
+    form: LegForm, at: RodMotion, spin: RodSpin, along: Scalar, rate: Scalar
 ) -> tuple[tuple[Scalar, Scalar], Array]:
     """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
+
+    `along` is a_1 . v, m/s, and `rate` alpha' = b . v / rho^2, rad/s.
 
     An axisymmetric rod, inertia p_11 about e_1 and e_2 and first moment p_3, is left out: it is in the
     masses at the ends.
     """
-    (y, b, rho2, sigma), (along, rate) = spin, rates
+    y, b, rho2, sigma, *_ = spin
     L, r, a = form.length, at.r, at.a2 - at.a1
     reciprocal = divide(1.0, sqrt(rho2))
     up, across = rho2 * reciprocal / L, y / L

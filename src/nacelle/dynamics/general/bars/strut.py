@@ -316,7 +316,7 @@ def _rotation(
         moment = spherical_friction(form.passive.end, at.w_end - w, counted.smooth)
         H = H - dot(first, moment)
         T = T - dot(b, moment) * sigma
-    return _rotation_force(line, (H, T, sigma), (weight, gravity), (off.column, off.iz), up), moment
+    return _rotation_force(line, off, H, T, sigma, m=weight, g=gravity), moment
 
 
 def strut_inertia(form: LegForm, r: Array) -> Array:
@@ -362,23 +362,21 @@ def _dot_across(b: Array, u: Array, up: int) -> Scalar:
 
 
 def _rotation_force(
-    line: StrutLine,
-    rotation: tuple[Scalar, Scalar, Scalar],
-    weight: tuple[Scalar, Array],
-    column: tuple[Array, Scalar],
-    up: int,
+    line: StrutLine, off: _Column, H: Scalar, T: Scalar, sigma: Scalar, *, m: Scalar, g: Array
 ) -> Array:
     """What of (H / rho^2) b - T a_1 - m g is left without multiples of r.
 
     Args:
         line: the strut's line.
-        rotation: H, T and 1 / rho^2.
-        weight: m and g.
-        column: t = r / z and 1 / z, z the component of r along `up`.
-        up: the axis.
+        off: how multiples of r are taken away.
+        H: as there, N m.
+        T: as there, N.
+        sigma: 1 / rho^2.
+        m: mass that hangs at B, kg.
+        g: acceleration of gravity (3,), m/s^2.
     """
     first, b = line.first, line.b
-    (H, T, sigma), (m, g), (t, iz) = rotation, weight, column
+    _, t, iz, up = off
     X = H * sigma
     down = X * b[up] - T * first[up] - m * g[up]
     force: list[Scalar] = [0.0] * 3

@@ -6,6 +6,7 @@ Sums and products of doubles that keep what rounding loses are those of T. J. De
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from nacelle.emit.jit.vectors import Text, splat
 
@@ -17,6 +18,13 @@ SIGN = -(2**63)
 _SHORT = (0.0, 0.5, 1.0, 2.0)
 # Splits a double into two of 26 bits.
 _SPLITTER = 2.0**27 + 1.0
+
+
+class DoubleDouble(NamedTuple):
+    """The sum of two doubles, by the names of their values: a number, and a rest below its last place."""
+
+    high: str
+    low: str
 
 
 class Formula(Text):
@@ -106,10 +114,10 @@ class Formula(Text):
                 x = self.mul(x, x)
         return terms[0]
 
-    def sum_and_rest(self, a: str, b: str) -> tuple[str, str]:
+    def sum_and_rest(self, a: str, b: str) -> DoubleDouble:
         """Give a + b rounded, and what rounding has lost; |a| >= |b|, or a = 0."""
         total = self.add(a, b)
-        return total, self.sub(b, self.sub(total, a))
+        return DoubleDouble(total, self.sub(b, self.sub(total, a)))
 
     def remainder(self, c: str, a: str, b: str) -> str:
         """Give c - a b as if rounded once, where a b is c up to rounding."""
@@ -124,13 +132,13 @@ class Formula(Text):
         # rest is now a b rounded less a b.
         return self.add(self.sub(c, product), rest)
 
-    def quotient(self, a: tuple[str, str], b: tuple[str, str]) -> tuple[str, str]:
+    def quotient(self, a: DoubleDouble, b: DoubleDouble) -> DoubleDouble:
         """Give the quotient of two sums, of a number and a small rest each, as such a sum."""
-        inverse = self.div(self.number(1.0), b[0])
-        rough = self.mul(a[0], inverse)
-        rest = self.add(self.remainder(a[0], rough, b[0]), a[1])
-        rest = self.product_sum(self.negative(rough), b[1], rest)
-        return rough, self.mul(rest, inverse)
+        inverse = self.div(self.number(1.0), b.high)
+        rough = self.mul(a.high, inverse)
+        rest = self.add(self.remainder(a.high, rough, b.high), a.low)
+        rest = self.product_sum(self.negative(rough), b.low, rest)
+        return DoubleDouble(rough, self.mul(rest, inverse))
 
     def _halves(self, a: str) -> tuple[str, str]:
         """Split a double into two of 26 bits each."""

@@ -36,7 +36,7 @@ from collections.abc import Callable
 
 from nacelle.emit.jit.functions import large_angles
 from nacelle.emit.jit.functions.coefficients import ATAN, COS, EXP, HALF_PI, LN2, QUARTER_PI, SIN
-from nacelle.emit.jit.functions.formula import ROUNDER, SIGN, Formula
+from nacelle.emit.jit.functions.formula import ROUNDER, SIGN, DoubleDouble, Formula
 
 _TAN_PI_8 = math.sqrt(2.0) - 1.0
 # Points are scaled where the larger coordinate is beyond the first, else where the smaller is below the
@@ -55,7 +55,7 @@ def atan2(formula: Callable[[], Formula]) -> str:
     far, near = f.compare("ogt", d, f.number(_FAR)), f.compare("olt", n, f.number(_NEAR))
     extreme = f.value(f"or {f.bit} {far}, {near}")
     f(f"br i1 {f.any(extreme)}, label %extreme, label %usual", "extreme:")
-    scaled = _scaled(f, (n, d), (far, near))
+    scaled = _scaled(f, n, d, far=far, near=near)
     f("br label %usual", "usual:")
     n, d = (
         f.value(f"phi {f.type} [ {plain}, %start ], [ {other}, %extreme ]")
@@ -83,10 +83,9 @@ def atan2(formula: Callable[[], Formula]) -> str:
     return f.text(f.with_sign(f.add(angle, change), "%y"))
 
 
-def _scaled(f: Formula, point: tuple[str, str], outside: tuple[str, str]) -> tuple[str, str]:
+def _scaled(f: Formula, n: str, d: str, *, far: str, near: str) -> tuple[str, str]:
     """Scale very far and very near points; the origin and infinite points become (0, 1) or (1, 1)."""
     one, infinite = f.number(1.0), f.number(math.inf)
-    (n, d), (far, near) = point, outside
     scale = f.choose(far, f.number(_SHRINK), f.choose(near, f.number(_ENLARGE), one))
     zero = f.compare("oeq", d, f.number(0.0))
     special = f.value(f"or {f.bit} {zero}, {f.compare('oeq', d, infinite)}")
@@ -143,11 +142,11 @@ def tanh(formula: Callable[[], Formula]) -> str:
     return f.text(f.with_sign(f.add(quotient, rest), "%x"))
 
 
-def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> tuple[str, str]:
+def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> DoubleDouble:
     """Give power + one + high + low as a number and a small rest; 1 may be below the power's last place."""
     whole, lost = f.sum_and_rest(power, one)
     total, rest = f.sum_and_rest(whole, high)
-    return total, f.add(rest, f.add(lost, low))
+    return DoubleDouble(total, f.add(rest, f.add(lost, low)))
 
 
 def _reduced_exponent(f: Formula, y: str) -> tuple[str, str, str]:
@@ -179,7 +178,7 @@ def sincos(formula: Callable[[], Formula]) -> str:
     pair = _pair_type(f)
     f.begin("sincos", f"{f.type} %x", pair)
     a = f.size("%x")
-    sine, cosine = _turned(f, _reduced_angle(f, a))
+    sine, cosine = _turned(f, *_reduced_angle(f, a))
     large = f.any(f.compare("ogt", a, f.number(LARGEST)))
     f(f"br i1 {large}, label %large, label %usual", "usual:")
     f(f"ret {pair} {f.record(sine, cosine)}", "large:")
@@ -197,7 +196,7 @@ def _large(f: Formula) -> str:
     """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
     f.begin("sincos_large", "double %x", _pair_type(f))
     reduced = large_angles.angle_reduction(f, f.size("%x"))
-    return f.text(f.record(*_turned(f, reduced)), _pair_type(f))
+    return f.text(f.record(*_turned(f, *reduced)), _pair_type(f))
 
 
 def _lanes(f: Formula) -> str:
@@ -236,9 +235,8 @@ def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
     return r, f.product_sum(k, f.number(-HALF_PI[2]), lost), f.bits(turns)
 
 
-def _turned(f: Formula, reduced: tuple[str, str, str]) -> tuple[str, str]:
+def _turned(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
     """Give the pair of %x: the sine is odd in it, and quarter turns change the two and their signs."""
-    r, lost, quarters = reduced
     sine, cosine = _pair(f, r, lost)
     odd = f.value(f"trunc {f.integer} {quarters} to {f.bit}")
     one, two = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)

@@ -26,7 +26,7 @@ from nacelle.identification.data.checks.judge import (
     rescaled,
 )
 from nacelle.identification.data.checks.zeros import best_offset, explained, zero_finding
-from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement
 from nacelle.model.robot import Robot
 
 # A correction is believed if its cost is lower by this much, and by this factor.
@@ -77,7 +77,7 @@ def check_columns(
         best, correction = min(costs, key=lambda entry: entry[0].cost)
         bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
         alike = [one for other, one in costs if other.cost <= bound and one is not correction]
-        findings.append(_finding(measurement, correction, alike, (verdict, best)))
+        findings.append(_finding(measurement, correction, alike, verdict, best))
         current, verdict = current.then(correction), best
     return findings, current, verdict
 
@@ -86,12 +86,12 @@ def _finding(
     measurement: Measurement,
     correction: Correction,
     alike: list[Correction],
-    costs: tuple[HypothesisFit, HypothesisFit],
+    before: HypothesisFit,
+    after: HypothesisFit,
 ) -> Finding:
-    """The finding for a correction, with those that would explain the same."""
+    """The finding for a correction, with those that would explain the same; how good the fit is so."""
     names = _names(measurement.robot)
     places = dict.fromkeys((*correction.columns, *(k for one in alike for k in one.columns)))
-    before, after = costs
     words = correction.words
     if alike:
         words += "; or " + "; or ".join(one.words for one in alike[:5])
@@ -123,8 +123,8 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
         words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
         hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
         known = measurement.source.conversions
-        pair = (known.get(_names(robot)[i], (1.0, 0.0)), known.get(_names(robot)[j], (1.0, 0.0)))
-        yield replace(exchanged(m, i, j, pair), kind="swapped", words=words, hint=hint)
+        first, second = (known.get(_names(robot)[k], IDENTITY_CONVERSION) for k in (i, j))
+        yield replace(exchanged(m, i, j, first, second), kind="swapped", words=words, hint=hint)
     for i in range(2 * m):
         for j in range(i + 1, m if i < m else 2 * m):
             words = f"columns {column[i]} and {column[j]} are swapped"

@@ -41,6 +41,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.filters import band, derivatives, low_pass, settling
+from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Conversion
 from nacelle.identification.data.poses import Path, measured_path, motion_along
 from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import failed
@@ -101,7 +102,7 @@ def as_read(m: int) -> Correction:
 
 
 def exchanged(
-    m: int, i: int, j: int, conversions: tuple[tuple[float, float], tuple[float, float]] | None = None
+    m: int, i: int, j: int, first: Conversion = IDENTITY_CONVERSION, second: Conversion = IDENTITY_CONVERSION
 ) -> Correction:
     """Columns i and j in each other's place.
 
@@ -109,16 +110,16 @@ def exchanged(
         m: number of actuators.
         i: the first column.
         j: the second one.
-        conversions: (factor, offset) that made the two signals from the numbers of the file; alike if None.
+        first: how the signal of i was made of the numbers of the file.
+        second: how that of j was.
     """
     start = as_read(m)
     places, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
     places[i], places[j] = j, i
-    if conversions is not None:
-        (a, b), (c, d) = conversions
-        # numbers (S_j - d) / c are converted as those of i, and the other way round
-        factors[i], offsets[i] = a / c, b - d * a / c
-        factors[j], offsets[j] = c / a, d - b * c / a
+    (a, b), (c, d) = first, second
+    # numbers (S_j - d) / c are converted as those of i, and the other way round
+    factors[i], offsets[i] = a / c, b - d * a / c
+    factors[j], offsets[j] = c / a, d - b * c / a
     return replace(
         start, places=tuple(places), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
     )
