@@ -15,7 +15,7 @@ import typer
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import JsonOption, RobotArgument, check_new, print_json
-from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded, value_with_unit
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, value_with_unit
 from nacelle.cli.outputs import (
     actuator_units,
     deliver,
@@ -168,7 +168,7 @@ def balance_command(
     from nacelle.dynamics.gravity_balance import balance_gravity
     from nacelle.report.loads import balance_data, balance_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     check_new(out)
     poses = None
     if csv is not None:
