@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nacelle import robots
-from nacelle.errors import UnknownRobotError, did_you_mean, shortened
+from nacelle.errors import NacelleError, UnknownRobotError, did_you_mean, shortened
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.robot import Robot
@@ -28,6 +28,18 @@ def load(name_or_file: str | os.PathLike[str]) -> Robot:
         DescriptionError: with everything that is wrong with the description.
     """
     return check(name_or_file).require().robot
+
+
+def in_mode(robot: Robot, mode: str) -> Robot:
+    """The robot in one of its modes of operation, if one is named.
+
+    Raises:
+        NacelleError: if it has no such mode.
+    """
+    try:
+        return robot.in_mode(mode) if mode else robot
+    except KeyError as error:
+        raise NacelleError(str(error.args[0])) from None
 
 
 def loads(text: str) -> Robot:

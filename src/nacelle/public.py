@@ -204,7 +204,7 @@ _DRAWN = {
     ("draw.modes", "plot_modes"): ("NaturalFrequencies",),
     ("draw.frequencies", "plot_frequency_map"): ("FrequencyMap",),
     ("draw.frequencies", "plot_response"): ("FrequencyResponse",),
-    ("control", "plot_closed_loops"): ("ControlRun", "Comparison"),
+    ("control", "plot_runs"): ("ControlRun", "Comparison"),
     ("control", "plot_looking"): ("LookingComparison",),
     ("vision", "plot_observation"): ("Observation",),
     ("draw.result", "plot_result"): (

@@ -23,11 +23,11 @@ from nacelle.scene.faces import box_faces, cylinder, outward_normals, plate, sph
 from nacelle.scene.figure import (
     LONGEST,
     Arrows,
-    PathLine,
     SceneItem,
     _motion,
     animate,
     body_points,
+    finite_points,
     scene_figure,
     scene_page,
 )
@@ -85,7 +85,7 @@ def test_the_longest_arrow_is_a_part_of_the_extent() -> None:
 
 
 def test_traces_leave_out_what_is_not_finite() -> None:
-    line = PathLine([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0], [1.0, 0.0, 0.0]]).line
+    line = finite_points([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0], [1.0, 0.0, 0.0]])
     np.testing.assert_array_equal(line, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.library import in_mode
 from nacelle.robots import text
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot, viewer_page
@@ -34,7 +35,7 @@ from nacelle.view.side_by_side import joint_box, offsets
 from nacelle.view.slices import SliceCoordinates, slice_choices, workspace_slice
 from nacelle.view.timeline import Clock, playable_motion, read_run, shown_tool
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
-from nacelle.view.watch import Watched, in_mode
+from nacelle.view.watch import Watched
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])

@@ -90,10 +90,10 @@ INTERRUPTED = 130
 _WRITTEN: list[str] = []
 
 
-def wrote(path: Path | str, words: str = "") -> None:
+def wrote(path: Path | str) -> None:
     """Say on stderr that a file or folder is written, and remember it for Ctrl-C."""
     _WRITTEN.append(str(path))
-    console(stderr=True).print(f"wrote {path}{words}", markup=False)
+    console(stderr=True).print(f"wrote {path}", markup=False)
 
 
 def forget_written() -> None:

@@ -24,7 +24,7 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.complete import completes, robots_and_files
-from nacelle.cli.inputs import ModeOption, OutOption, in_mode
+from nacelle.cli.inputs import ModeOption, OutOption
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words, number_of
 from nacelle.progress import task
@@ -72,7 +72,7 @@ def show_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
-    from nacelle.library import check
+    from nacelle.library import check, in_mode
 
     checked = check(robot_name)
     if mode:

@@ -11,7 +11,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, print_json, wrote
 from nacelle.cli.complete import completes
-from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot, loaded
+from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import ExportError
 
@@ -103,7 +103,7 @@ def export_command(
     """Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF."""
     from nacelle.export.export import ROBOT_TARGETS, export
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     if target in ROBOT_TARGETS:
         from nacelle.exchange.exported import export_robot
 

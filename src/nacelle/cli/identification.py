@@ -33,7 +33,6 @@ from nacelle.cli.inputs import (
     PayloadOption,
     PictureOption,
     load_robot,
-    loaded,
     pose_at,
     value_with_unit,
 )
@@ -130,7 +129,7 @@ def base_command(
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.report.parameters import base_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     with task(f"base parameters of {robot.name}"):
         base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
     print_result(base, BaseParameters.data, base_parts, as_json)
@@ -203,7 +202,7 @@ def excite_command(
     from nacelle.identification.excitation.result import Excitation
     from nacelle.report.parameters import excitation_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     for target, endings in ((csv, ()), (out, (".yaml", ".yml")), (plot, PICTURES)):
         check_new(target, endings)
     check_rate(rate)
@@ -243,8 +242,7 @@ def excite_command(
     for target in (csv, out):
         if target is not None:
             wrote(target)
-    if plot is not None:
-        write_picture(lambda: _forces(result), plot)
+    write_picture(lambda: _forces(result), plot)
     if result.status == "interrupted":
         leave_interrupted("the best motion so far is kept")
 
@@ -324,7 +322,7 @@ def rehearse_command(
     from nacelle.identification.rehearsal.settings import Controller
 
     check_new(csv)
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     trajectory = read_motion(motion)
     result = rehearse(
         robot,
@@ -371,7 +369,7 @@ def validate_command(
     from nacelle.report.parameters import validation_lines
 
     check_new(report, _PAGE)
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     measured = read_all(robot, data, columns)
     if "all" not in (allow or ()):
         for measurement in measured:

@@ -46,17 +46,6 @@ ExternalOption = Annotated[
 ]
 
 
-def loaded(robot: Robot, payload: list[str] | None) -> Robot:
-    """The robot with the payloads of `--payload` (`nacelle.model.payload.carrying`)."""
-    from nacelle.model.payload import carrying
-
-    try:
-        return carrying(robot, *(payload or ()))
-    except NacelleError as error:
-        given = ", ".join(repr(text) for text in payload or ())
-        raise NacelleError(f"--payload {given}: {error}") from None
-
-
 def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]:
     """The wrenches [f; n] of `--external`, by name of the body or tool."""
     from nacelle.dynamics.external import checked_wrenches
@@ -147,21 +136,20 @@ SmoothOption = Annotated[
 ]
 
 
-def load_robot(name: str, mode: str = "") -> Robot:
-    """Load a robot, in one of its modes if one is named."""
+def load_robot(name: str, mode: str = "", payload: list[str] | None = None) -> Robot:
+    """Load a robot, in one of its modes if one is named, with the payloads of `--payload`."""
     with task(f"reading {name}"):
-        from nacelle.library import load
+        from nacelle.library import in_mode, load
 
-        robot = load(name)
-    return in_mode(robot, mode) if mode else robot
+        robot = in_mode(load(name), mode)
+    if not payload:
+        return robot
+    from nacelle.model.payload import carrying
 
-
-def in_mode(robot: Robot, mode: str) -> Robot:
-    """A robot in one of its modes of operation."""
     try:
-        return robot.in_mode(mode)
-    except KeyError as error:
-        raise NacelleError(str(error.args[0])) from None
+        return carrying(robot, *payload)
+    except NacelleError as error:
+        raise NacelleError(f"--payload {', '.join(map(repr, payload))}: {error}") from None
 
 
 def value_with_unit(text: str, *, angle: bool | None, of: str = "length") -> float:

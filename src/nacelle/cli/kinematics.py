@@ -51,7 +51,6 @@ from nacelle.cli.outputs import (
     print_dependent,
     print_result,
     print_tool,
-    reported_table,
     tool_columns,
     tool_data,
 )
@@ -439,19 +438,16 @@ def _grid_table(grid: Workspace) -> Iterator[str]:
     from nacelle.model.reduced import layout_of
 
     layout = layout_of(grid.robot.motion)
-    names, units = list(layout.x_names), list(layout.units)
-    columns = [grid.x[..., k].ravel() for k in range(layout.nx)]
+    x, listed = grid.x.reshape(-1, layout.nx), ResultTable()
+    listed.add(layout.x_names, layout.units, x.T)
     for name in grid.turned:
-        names.append(f"over.{name}")
-        units.append("rad")
         place = grid.names.index(name)
         shape = [len(grid.values[place]) if k == place else 1 for k in range(len(grid.names))]
         values = grid.values[place].reshape(shape) * np.ones(grid.flags.shape)
-        columns.append(values.ravel())
-    more = tool_columns(grid.robot, grid.x.reshape(-1, layout.nx), grid.tool or "")
-    names, units, columns = names + more[0], units + more[1], columns + more[2]
-    names, units = [*names, "conditioning", "flags"], [*units, "", ""]
-    return reported_table(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
+        listed.add([f"over.{name}"], ["rad"], [values.ravel()])
+    listed.add(*tool_columns(grid.robot, x, grid.tool or ""))
+    listed.add(["conditioning", "flags"], ["", ""], [grid.conditioning.ravel(), grid.flags.ravel()])
+    return listed.lines()
 
 
 def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:

@@ -56,6 +56,8 @@ def observe_command(
     as_json: JsonOption = False,
 ) -> None:
     """What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors."""
+    from nacelle.control.vision.camera_file import read_camera
+
     check_new(out, PICTURES)
     for option, value in (("--noise", noise), ("--blur", blur)):
         if value is not None and not 0.0 <= value < 1e4:
@@ -67,7 +69,7 @@ def observe_command(
     if calibrate < 0 or (calibrate and (compare or out is not None)):
         raise NacelleError("--calibrate takes a number of poses above zero, and neither --compare nor --out")
     robot = load_robot(robot_name, mode)
-    written = _camera_file(camera)
+    written = read_camera({} if camera is None else camera)
     pixels = written.pixels
     if noise is not None:
         pixels = dataclasses.replace(pixels, read_noise=noise)
@@ -86,18 +88,11 @@ def observe_command(
     x = pose_at(robot, at)
     with task("looking"):
         seen = observe(robot, x, camera=written.camera(robot) if camera else None, pixels=pixels, seed=seed)
-    if out is not None:
-        write_picture(lambda: seen.plot(names=names, shown=False), out, step=5)
+    write_picture(lambda: seen.plot(names=names, shown=False), out, step=5)
     print_result(seen, Observation.summary, observation_parts, as_json)
     if seen.pose is None:
         print_notes([] if as_json else [seen.message])
         raise typer.Exit(FAILED_SAMPLES)
-
-
-def _camera_file(path: Path | None) -> CameraFile:
-    from nacelle.control.vision.camera_file import read_camera
-
-    return read_camera({} if path is None else path)
 
 
 def _calibrate(
@@ -153,8 +148,7 @@ def _compare(
     bench = LookingBench(robot, camera=written.camera(robot), pixels=pixels, shutter=written.shutter)
     base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
     result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
-    if out is not None:
-        write_picture(lambda: result.plot(shown=False), out)
+    write_picture(lambda: result.plot(shown=False), out)
     print_result(result, LookingComparison.summary, looking_parts, as_json)
     if not as_json:
         print_notes(f"lost: {words}" for case in result.cases for words in case.lost)

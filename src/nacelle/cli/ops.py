@@ -9,7 +9,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument
 from nacelle.cli.complete import completes
-from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot
 from nacelle.cli.outputs import print_result
 from nacelle.public import ELASTIC_MODEL_NAMES, MODEL_NAMES
 
@@ -40,6 +40,6 @@ def ops_command(
     """Operations of a model in its smallest form, by class and by stage, beside what is published."""
     from nacelle.report.operations import Operations, operation_count, operation_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     operations = operation_count(robot, model, input=source, friction=friction)
     print_result(operations, Operations.data, operation_parts, as_json)

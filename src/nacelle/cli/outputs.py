@@ -195,14 +195,6 @@ def leave_if_failed(flags: Array) -> None:
         raise typer.Exit(FAILED_SAMPLES)
 
 
-def reported_table(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
-    """A table as CSV, some lines at a time."""
-    from nacelle.tables.csv import table_text as lines
-
-    with task("writing the table") as report:
-        yield from lines(names, units, columns, report)
-
-
 def deliver(text: str | Iterable[str], out: Path | None) -> None:
     """Print a text, or write it to a new file."""
     text = text if isinstance(text, str) else "".join(text)
@@ -227,6 +219,13 @@ class ResultTable:
         self.units.extend(units)
         self.columns.extend(columns)
 
+    def lines(self) -> Iterator[str]:
+        """The table as CSV, some lines at a time."""
+        from nacelle.tables.csv import table_text
+
+        with task("writing the table") as report:
+            yield from table_text(self.names, self.units, self.columns, report)
+
     def deliver(
         self, result: Any, what: str, out: Path | None, margins: Array | None = None, *, kept: str = ""
     ) -> None:
@@ -240,7 +239,7 @@ class ResultTable:
             kept: what is in the table, where Ctrl-C has ended the work early.
         """
         self.add(["flags"], [""], [result.flags])
-        deliver(reported_table(self.names, self.units, self.columns), out)
+        deliver(self.lines(), out)
         last_line(result.flags, what, out, None if margins is None else result.robot, margins)
         if kept:
             leave_interrupted(kept)

@@ -34,13 +34,12 @@ from nacelle.cli.inputs import (
     assignments,
     coordinate_kinds,
     load_robot,
-    loaded,
     pose_at,
     wrenches,
 )
 from nacelle.cli.outputs import FAILED_SAMPLES, print_notes, print_parts, print_result
 from nacelle.cli.view import write_picture
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from nacelle.control.compare import Comparison
@@ -180,7 +179,7 @@ def simulate_command(
         raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
     if step is not None and method not in FIXED:
         raise NacelleError(f"--step is for fixed steps: --method {' or '.join(FIXED)}, not {method}")
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     outside = wrenches(robot, external)
     check_new(csv)
     check_new(plot, PICTURES)
@@ -220,8 +219,7 @@ def simulate_command(
     if csv is not None:
         run.to_csv(csv)
         wrote(csv)
-    if plot is not None:
-        write_picture(lambda: run.plot(shown=False), plot)
+    write_picture(lambda: run.plot(shown=False), plot)
     print_result(run, run_data, run_lines, as_json)
     if run.status == "interrupted":
         leave_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
@@ -266,10 +264,11 @@ def control_command(
     from nacelle.control.gains import ControlWarning
     from nacelle.control.scenario.scenario import read_scenario
     from nacelle.elastic.plant import ElasticPlant
+    from nacelle.report.control import check_figure
 
     check_new(plot, PICTURES)
-    _check_figure(figure)
-    robot = loaded(load_robot(robot_name, mode), payload)
+    check_figure(figure)
+    robot = load_robot(robot_name, mode, payload)
     for name, value in (("--period", period), ("--bandwidth", bandwidth), ("--speed", speed)):
         if value is not None and not 0.0 < value < float("inf"):
             raise NacelleError(f"{name} is above zero, got {value:g}")
@@ -286,8 +285,7 @@ def control_command(
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)
         wrote(target)
-    if plot is not None:
-        write_picture(lambda: comparison.plot(figure, shown=False), plot)
+    write_picture(lambda: comparison.plot(figure, shown=False), plot)
     if as_json:
         print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
     else:
@@ -296,13 +294,6 @@ def control_command(
         leave_interrupted("runs that were finished are kept")
     if not comparison.ok:
         raise typer.Exit(FAILED_SAMPLES)
-
-
-def _check_figure(figure: str) -> None:
-    from nacelle.report.control import FIGURES
-
-    if figure not in FIGURES:
-        raise NacelleError(f"no figure is called {figure!r}; {did_you_mean(figure, FIGURES)}")
 
 
 def _targets(out: Path | None, labels: list[str]) -> list[Path]:

@@ -19,7 +19,6 @@ from nacelle.cli.inputs import (
     TableOption,
     ToolOption,
     load_robot,
-    loaded,
     pose_at,
     value_with_unit,
     wrenches,
@@ -86,7 +85,7 @@ class MotionRun(MotionOptions):
 
     def prepared(self, robot_name: str) -> tuple[Robot, Trajectory, dict[str, Any]]:
         """The robot with its payload, the checked motion, and options of what is evaluated along it."""
-        robot = loaded(load_robot(robot_name, self.mode), self.payload)
+        robot = load_robot(robot_name, self.mode, self.payload)
         check_new(self.csv)
         outside = wrenches(robot, self.external)
         path = make_trajectory(robot, self)

@@ -8,7 +8,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
-from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot
 
 
 @command("verify")
@@ -27,7 +27,7 @@ def verify_command(
     """Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states."""
     from nacelle.verify import verify
 
-    report = verify(loaded(load_robot(robot_name, mode), payload), against, states, seed)
+    report = verify(load_robot(robot_name, mode, payload), against, states, seed)
     if as_json:
         print_json(report.as_dict())
     else:

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 # ---- draw: a robot at a pose, as a picture
 
 
-def write_picture(draw: Callable[[], Any], out: Path, step: int = 1) -> None:
-    """Write the figure or axes that a function draws to a new file; `step` as in `canvas.save`."""
+def write_picture(draw: Callable[[], Any], out: Path | None, step: int = 1) -> None:
+    """Write the figure or axes that a function draws to a new file, if one is named; `step` as in `save`."""
+    if out is None:
+        return
     check_new(out, PICTURES)
     with task(f"drawing {out}"):
         from nacelle.report.draw.canvas import save

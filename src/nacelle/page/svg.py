@@ -105,7 +105,7 @@ class ChartPanel:
         place = self.top + self.height * (1.0 - part)
         return np.asarray(np.clip(place, self.top - 1.0, self.top + self.height + 1.0))
 
-    def axes(self, *, x_label: str = "", y_label: str = "", y_ticks: int = 5, numbers: bool = True) -> str:
+    def axes(self, *, x_label: str = "", y_label: str = "", numbers: bool = True) -> str:
         """Grid, frame, numbers and labels; without `numbers` the horizontal axis has none."""
         right, bottom = self.left + self.width, self.top + self.height
         parts = []
@@ -114,7 +114,7 @@ class ChartPanel:
             parts.append(line(place, self.top, place, bottom, "grid"))
             if numbers:
                 parts.append(words_at(place, bottom + 14.0, number(value, 6), anchor="middle"))
-        for value in ticks(*self.y, most=y_ticks):
+        for value in ticks(*self.y, most=5):
             place = float(self.down(value))
             parts.append(line(self.left, place, right, place, "grid"))
             parts.append(words_at(self.left - 6.0, place + 4.0, number(value, 6), anchor="end"))

@@ -41,7 +41,7 @@ _OFFSET = 0.12
 
 
 def plot_runs(
-    runs: Sequence[ControlRun],
+    runs: ControlRun | Comparison | Sequence[ControlRun],
     kind: str = "errors",
     *,
     actuators: Sequence[str] | None = None,
@@ -52,7 +52,7 @@ def plot_runs(
     """Draw closed loops.
 
     Args:
-        runs: one, or several of one robot.
+        runs: one, several of one robot, or their comparison.
         kind: "errors", tracking errors of actuators over time, a curve a controller ([AGH2005] Fig. 6);
             "forces", what acts and what the model of the last controller gives (Fig. 5); "path", the path of
             the tool with the errors across it enlarged, and contour errors over time.
@@ -64,9 +64,9 @@ def plot_runs(
     Raises:
         NacelleError: if there is no such picture or actuator, nothing to draw, or matplotlib is missing.
     """
-    if kind not in FIGURES:
-        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
-    drawn = [run for run in runs if run.samples]
+    check_figure(kind)
+    given = [runs] if isinstance(runs, ControlRun) else runs.runs if isinstance(runs, Comparison) else runs
+    drawn = [run for run in given if run.samples]
     if not drawn:
         raise NacelleError("no run came to the path: there is nothing to draw")
     if kind == "path":
@@ -84,9 +84,10 @@ def plot_runs(
     return figure
 
 
-def plot_closed_loops(result: ControlRun | Comparison, *kind: str, **options: Any) -> Figure:
-    """Draw a closed loop or several compared ones, as in `plot_runs`."""
-    return plot_runs([result] if isinstance(result, ControlRun) else result.runs, *kind, **options)
+def check_figure(kind: str) -> None:
+    """Refuse a name that no picture of `plot_runs` has."""
+    if kind not in FIGURES:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
 
 
 def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:

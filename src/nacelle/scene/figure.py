@@ -20,7 +20,7 @@ import numpy as np
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
 from nacelle.page.markup import document, element, embedded_data, number, text, write_page
-from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
+from nacelle.scene.colours import AXIS_COLOURS, JOINT_COLOUR, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import Between, BodyPart, RobotGeometry, robot_geometry
 from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
@@ -74,30 +74,10 @@ class Arrows:
         return LONGEST * extent / self.largest if self.largest > 0.0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class PathLine:
-    """A line in space, such as the path of the nacelle.
-
-    Attributes:
-        points: (T, 3) in the base, m; those that are not finite are left out.
-        name: what it is, for the legend; none if empty.
-        colour: by name or #rrggbb.
-    """
-
-    points: Any
-    name: str = ""
-    colour: str = "#3a4048"
-
-    @property
-    def line(self) -> Array:
-        """Its finite points (T, 3), m."""
-        line = np.asarray(self.points, dtype=float).reshape(-1, 3)
-        return np.asarray(line[np.all(np.isfinite(line), axis=1)])
-
-
-def as_trace(given: Any) -> PathLine:
-    """A trace from points (T, 3), m, or as it is."""
-    return given if isinstance(given, PathLine) else PathLine(given)
+def finite_points(points: Any) -> Array:
+    """The points (T, 3) of a line in space that are finite, m."""
+    line = np.asarray(points, dtype=float).reshape(-1, 3)
+    return np.asarray(line[np.all(np.isfinite(line), axis=1)])
 
 
 # ---- the figure in a page
@@ -116,7 +96,7 @@ class SceneItem:
         arrows: sets of arrows, with as many times as the motion or one.
         offset: where its base is in the figure (3,), m, as for robots side by side.
         label: written below it where there are several.
-        traces: lines (points, 3) in its base, m, such as the path of the nacelle, or `Trace`s.
+        traces: lines (points, 3) in its base, m, such as the path of the nacelle.
     """
 
     geometry: RobotGeometry
@@ -167,9 +147,9 @@ def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: boo
     )
 
 
-def scene_page(items: Sequence[SceneItem], title: str, *, caption: str = "", autoplay: bool = True) -> str:
+def scene_page(items: Sequence[SceneItem], title: str, *, autoplay: bool = True) -> str:
     """A whole page with one large figure, in one file that requests nothing."""
-    figure = scene_figure(items, caption=caption, autoplay=autoplay)
+    figure = scene_figure(items, autoplay=autoplay)
     return document(title, element("div", figure, kind="scene-large"), scripts=(SCRIPT,))
 
 
@@ -197,7 +177,7 @@ def _item(item: SceneItem) -> dict[str, Any]:
         "quaternion": _packed(motion.quaternion),
         "ok": [bool(good) for good in motion.ok],
         "arrows": [_arrows(arrows, len(motion.times), extent) for arrows in item.arrows],
-        "traces": [_trace(given) for given in item.traces],
+        "traces": [{"points": _packed(finite_points(line)), "colour": JOINT_COLOUR} for line in item.traces],
     }
 
 
@@ -252,13 +232,8 @@ def _arrows(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
     }
 
 
-def _trace(given: Any) -> dict[str, Any]:
-    own = as_trace(given)
-    return {"points": _packed(own.line), "colour": hexadecimal(own.colour)}
-
-
 def _legend(items: Sequence[SceneItem]) -> str:
-    """Colours of arrows, what they show and the longest of each; colours of named lines."""
+    """Colours of arrows, what they show and the longest of each."""
     rows = []
     for item in items:
         prefix = f"{item.label}: " if item.label and len(items) > 1 else ""
@@ -266,9 +241,6 @@ def _legend(items: Sequence[SceneItem]) -> str:
             swatch = element("span", kind="swatch", style=f"background: {hexadecimal(arrows.colour)}")
             words = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
             rows.append(element("li", swatch, text(words)))
-        for own in filter(lambda one: one.name, map(as_trace, item.traces)):
-            swatch = element("span", kind="swatch", style=f"background: {hexadecimal(own.colour)}")
-            rows.append(element("li", swatch, text(f"{prefix}{own.name}")))
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
@@ -288,7 +260,7 @@ def _outline(items: Sequence[SceneItem]) -> Array:
         R = rotations(item.motion.quaternion)
         clouds = [
             offset + 0.2 * item.geometry.extent * np.eye(3),
-            *(offset + as_trace(t).line for t in item.traces),
+            *(offset + finite_points(line) for line in item.traces),
         ]
         for part in item.geometry.parts:
             points = np.concatenate([corners(solid) for solid in part.solids])

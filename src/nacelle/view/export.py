@@ -41,14 +41,14 @@ class PageRobot:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-def viewer_page(shown: Sequence[PageRobot], title: str = "") -> str:
+def viewer_page(shown: Sequence[PageRobot]) -> str:
     """The text of a page that needs nothing besides itself.
 
     Raises:
         NacelleError: if a robot cannot be drawn.
     """
-    words = ", ".join(one.robot.title or one.robot.name for one in shown)
-    return scene_page([_item(one) for one in shown], title or words)
+    title = ", ".join(one.robot.title or one.robot.name for one in shown)
+    return scene_page([_item(one) for one in shown], title)
 
 
 def _item(one: PageRobot) -> SceneItem:

@@ -172,14 +172,14 @@ class Session:
         verdict: what is said about the request.
     """
 
-    def __init__(self, robot: Robot, x: Any = None, *, limits: bool = True) -> None:
-        """Place a robot at a pose, the reference pose if None.
+    def __init__(self, robot: Robot, *, limits: bool = True) -> None:
+        """Place a robot at its reference pose.
 
         Raises:
             NacelleError: if it cannot be drawn there at all.
         """
         self.robot, self.limits = robot, limits
-        start = reference_pose(robot) if x is None else checked_poses(robot, x)[0]
+        start = reference_pose(robot)
         self.solution = inverse_kinematics(robot, start, limits=False)
         self.request = start
         self.verdict = self._judged(self.solution, start)

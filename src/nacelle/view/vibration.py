@@ -72,8 +72,11 @@ class Shaking:
         self.factor = self.shape.factor(SHOWN * extent)
         bodies = range(1, len(modes.robot.bodies))
         # Displacements are linear in the factor: two shapes give all.
-        self._still = self._pieces(0.0)
-        self._moved = {name: ends - self._still[name] for name, ends in self._pieces(self.factor).items()}
+        self._still, moved = (
+            {name: self.shape.pieces(k, factor) for name, k in self.shape.links.items()}
+            for factor in (0.0, self.factor)
+        )
+        self._moved = {name: ends - self._still[name] for name, ends in moved.items()}
         self._twists = {
             b: self.shape.twist(b) for b in bodies if modes.robot.bodies[b].name not in self.shape.links
         }
@@ -95,13 +98,3 @@ class Shaking:
     def lines(self, phase: float) -> dict[str, Array]:
         """For each bent link its pieces (N, 2, 3), m, base axes, at a phase."""
         return {name: pieces + math.sin(phase) * self._moved[name] for name, pieces in self._still.items()}
-
-    def _pieces(self, factor: float) -> dict[str, Array]:
-        """For each bent link its pieces (N, 2, 3), displaced by a factor."""
-        found = {}
-        for name, k in self.shape.links.items():
-            line = self.shape.link(k, factor)
-            pieces = [np.stack([line[:-1], line[1:]], axis=1)]
-            pieces += [lever[None] for lever in self.shape.levers(k, factor)]
-            found[name] = np.concatenate(pieces)
-        return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, NacelleError
-from nacelle.library import check, looks_like_file
+from nacelle.library import check, in_mode, looks_like_file
 from nacelle.model.payload import carrying
 from nacelle.model.robot import Robot
 
@@ -72,17 +72,3 @@ class Watched:
             return Reading(None, tuple(str(problem) for problem in error.problems))
         except NacelleError as error:
             return Reading(None, (str(error),))
-
-
-def in_mode(robot: Robot, mode: str) -> Robot:
-    """The robot in one of its modes of operation, if one is named.
-
-    Raises:
-        NacelleError: if it has no such mode.
-    """
-    if not mode:
-        return robot
-    try:
-        return robot.in_mode(mode)
-    except KeyError as error:
-        raise NacelleError(str(error.args[0])) from None

@@ -15,15 +15,15 @@ import typer
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import JsonOption, RobotArgument, check_new, print_json
-from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded, value_with_unit
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, value_with_unit
 from nacelle.cli.outputs import (
+    ResultTable,
     actuator_units,
     deliver,
     last_line,
     leave_if_failed,
     print_parts,
     print_result,
-    reported_table,
 )
 from nacelle.cli.trajectory import MotionRun
 from nacelle.errors import NacelleError
@@ -91,17 +91,16 @@ def _print_loads(
 
 def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
     """Motion, and coordinate, rate and force of all actuators, at all times, as CSV."""
-    layout, sample = path.layout, sizing.sample
-    names = ["t", *layout.x_names, *layout.v_names, *layout.a_names]
-    units = ["s", *layout.units, *[""] * (2 * layout.n)]
-    columns = [sizing.times, *sample.x.T, *sample.v.T, *sample.a.T]
+    layout, sample, listed = path.layout, sizing.sample, ResultTable()
+    listed.add(["t", *layout.x_names], ["s", *layout.units], [sizing.times, *sample.x.T])
+    listed.add([*layout.v_names, *layout.a_names], [""] * (2 * layout.n), [*sample.v.T, *sample.a.T])
     for k, (actuator, unit) in enumerate(
         zip(sizing.robot.actuators, actuator_units(sizing.robot), strict=True)
     ):
-        names += [f"{actuator.name}.q", f"{actuator.name}.rate", f"{actuator.name}.force"]
-        units += [unit, "", ""]
-        columns += [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]]
-    return reported_table([*names, "flags"], [*units, ""], [*columns, sizing.flags])
+        names = [f"{actuator.name}.{part}" for part in ("q", "rate", "force")]
+        listed.add(names, [unit, "", ""], [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]])
+    listed.add(["flags"], [""], [sizing.flags])
+    return listed.lines()
 
 
 # ---- reactions
@@ -126,12 +125,13 @@ def _reaction_table(result: PeakReactions) -> Iterator[str]:
     """Wrenches of all joints at all times, as CSV."""
     from nacelle.dynamics.reactions import PARTS
 
-    names, units, columns = ["t"], ["s"], [result.times]
+    listed = ResultTable()
+    listed.add(["t"], ["s"], [result.times])
     for j in result.robot.written_joints:
-        names += [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
-        units += ["N"] * 3 + ["N*m"] * 3
-        columns += list(result.reactions.wrench[:, j].T)
-    return reported_table([*names, "flags"], [*units, ""], [*columns, result.reactions.flags])
+        names = [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
+        listed.add(names, ["N"] * 3 + ["N*m"] * 3, result.reactions.wrench[:, j].T)
+    listed.add(["flags"], [""], [result.reactions.flags])
+    return listed.lines()
 
 
 # ---- balance
@@ -168,7 +168,7 @@ def balance_command(
     from nacelle.dynamics.gravity_balance import balance_gravity
     from nacelle.report.loads import balance_data, balance_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     check_new(out)
     poses = None
     if csv is not None:

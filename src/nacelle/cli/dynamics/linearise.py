@@ -24,7 +24,6 @@ from nacelle.cli.inputs import (
     SmoothOption,
     ToolOption,
     load_robot,
-    loaded,
     pose_at,
     wrenches,
 )
@@ -71,7 +70,7 @@ def linearise_command(
     from nacelle.dynamics.derivatives.linear import linearise
     from nacelle.report.vibrations import linear_data
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     x = pose_at(robot, at, tool)
     options: dict[str, Any] = {"external": wrenches(robot, external), "friction": not no_friction}
     model = linearise(robot, x, coordinates=cast(Any, coordinates), smooth=smooth, **options)
@@ -192,7 +191,7 @@ def modes_command(
     from nacelle.elastic.linear.frequencies import frequency_map, natural_frequencies
     from nacelle.report.vibrations import frequency_map_data, frequency_map_parts, modes_data, modes_parts
 
-    robot = loaded(load_robot(robot_name, mode), payload)
+    robot = load_robot(robot_name, mode, payload)
     check_new(plot, PICTURES)
     if over and along:
         raise NacelleError("--map and --along are two different commands: take one of them")
@@ -210,8 +209,7 @@ def modes_command(
         x = pose_at(robot, at, tool)
         if over:
             found = frequency_map(robot, ranges(robot, over), at=x, tool=tool or None, **options)
-            if plot is not None:
-                write_picture(lambda: found.plot(shape - 1), plot)
+            write_picture(lambda: found.plot(shape - 1), plot)
             print_result(found, frequency_map_data, frequency_map_parts, as_json)
             return
         if along:
@@ -219,8 +217,7 @@ def modes_command(
         elif to or radius:
             raise NacelleError("--to and --radius go with --along")
         result = natural_frequencies(robot, x, **options)
-        if plot is not None:
-            write_picture(lambda: result.plot(shape - 1), plot)
+        write_picture(lambda: result.plot(shape - 1), plot)
         if as_json and not along:
             buckling = {"gravity": gravity, "buckling_factor": _factor(result, options["external"])}
             print_json(modes_data(result) | buckling)

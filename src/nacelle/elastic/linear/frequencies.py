@@ -565,11 +565,14 @@ class ModeShape:
             points.append(place + factor * (self.at(shapes.beam.body, place) + pose.R @ (d @ e)))
         return np.array(points)
 
-    def levers(self, beam: int, factor: float) -> list[Array]:
-        """Rigid pieces (2, 3) from the ends of a link to its joints beside them, displaced by a factor."""
+    def pieces(self, beam: int, factor: float) -> Array:
+        """A link as pieces (N, 2, 3), displaced by a factor.
+
+        Those along its line come first, then rigid ones from its ends to its joints beside them.
+        """
         own = self.frames.extended
-        link, pieces = own.shapes[beam].beam, []
-        line = self.link(beam, factor)
+        link, line = own.shapes[beam].beam, self.link(beam, factor)
+        pieces = [*np.stack([line[:-1], line[1:]], axis=1)]
         for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):
             section = own.section_of(link.body, word)
             for index in joints:
@@ -579,7 +582,7 @@ class ModeShape:
                     continue
                 place = (self.frames.motion.poses[section] @ frame).p
                 pieces.append(np.array([end, place + factor * self.at(section, place)]))
-        return pieces
+        return np.array(pieces)
 
     @cached_property
     def largest(self) -> float:

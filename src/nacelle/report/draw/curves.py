@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,36 +18,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = ("pose", "twist", "forces", "energies", "balance")
-_SHOWN = ("pose", "twist", "forces", "energies")
 
 
-def plot_simulation(
-    run: Simulation, panels: Sequence[str] = _SHOWN, *, title: str | None = None, shown: bool = True
-) -> Figure:
+def plot_run(run: Simulation, *panels: str, title: str | None = None, shown: bool = True) -> Figure:
     """Draw a simulation over time.
 
     Args:
         run: the simulation.
-        panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance". Entries with
-            different units are in panels of their own.
+        *panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance"; all but the last
+            if none is given. Entries with different units are in panels of their own.
         title: above the picture; plant, method and status if None.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
         NacelleError: if there is no such panel, or matplotlib is missing.
     """
-    names = [panels] if isinstance(panels, str) else list(panels)
-    for name in names:
+    for name in panels:
         if name not in PANELS:
             raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, PANELS)}")
     usual = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
-    drawn = panels_of(chosen(run, tuple(names)))
+    drawn = panels_of(chosen(run, panels or PANELS[:-1]))
     return draw_panels(drawn, title=usual if title is None else title, shown=shown)
-
-
-def plot_run(run: Simulation, *panels: str, **options: Any) -> Figure:
-    """Draw a simulation over time: panels one after the other, options as in `plot_simulation`."""
-    return plot_simulation(run, panels or _SHOWN, **options)
 
 
 def plot_forces(sizing: Sizing, *keys: str, title: str | None = None, shown: bool = True) -> Figure:

@@ -7,7 +7,6 @@ the straight links.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,9 +51,6 @@ def plot_modes(
         return _curves(modes, ax)
     if modes.flags.ndim:
         raise NacelleError("a mode is drawn at one pose, frequencies along one row; maps have their own plot")
-    count = modes.frequencies.shape[-1]
-    if not 0 <= mode < count:
-        raise NacelleError(f"there is no mode {mode}: {modes.robot.name} has modes 0 to {count - 1} here")
     view, lines = mode_scene(modes, mode, size)
     own = ax is None
     ax = ax or new_axes(flat=view.across is not None)
@@ -84,7 +80,7 @@ def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tu
     for part in view.parts:
         if part.kind == "body" and part.name in links:
             k = links[part.name]
-            parts.append(_tube(part, moved.link(k, factor), moved.levers(k, factor), view.extent))
+            parts.append(_tube(part, moved.pieces(k, factor), view.extent))
         elif part.kind == "body":
             parts.append(_shifted(part, moved, names[part.name], factor))
         elif part.kind == "joint":
@@ -100,11 +96,10 @@ def _shifted(part: Part, moved: ModeShape, body: int, factor: float) -> Part:
     return replace(part, solids=solids)
 
 
-def _tube(part: Part, line: Array, levers: list[Array], extent: float) -> Part:
-    """A link along a line, of many short pieces, with its rigid pieces."""
+def _tube(part: Part, pieces: Array, extent: float) -> Part:
+    """A bent link of its pieces (N, 2, 3), m."""
     radius = _THIN * extent
-    ends = [*itertools.pairwise(line), *((lever[0], lever[1]) for lever in levers)]
-    long = [(a, b) for a, b in ends if np.linalg.norm(b - a) > radius]
+    long = [(a, b) for a, b in pieces if np.linalg.norm(b - a) > radius]
     solids = tuple(cylinder(a, b, radius, 2.0 * radius) for a, b in long)
     return replace(part, solids=solids, colours=(part.colours[0],) * len(solids))
 

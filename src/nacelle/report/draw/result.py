@@ -92,9 +92,7 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
         for side in (-limit, limit):
             ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT)
     ax.set_ylabel(panel.label)
-    if len(chosen) < len(panel.entries):
-        words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
-        ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
+    _say_chosen(ax, panel, chosen)
     _level(ax)
     if not len(x):
         at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
@@ -152,6 +150,11 @@ def _bars(ax: Any, panel: Panel) -> None:
         ax, [quantity.names[k] for k in chosen], {"": values}, logarithmic=quantity.logarithmic, numbers=True
     )
     ax.set_xlabel(panel.label)
+    _say_chosen(ax, panel, chosen)
+
+
+def _say_chosen(ax: Any, panel: Panel, chosen: list[int]) -> None:
+    """Say how many entries of a panel are drawn, where these are not all."""
     if len(chosen) < len(panel.entries):
         words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
         ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")

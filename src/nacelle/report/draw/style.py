@@ -110,9 +110,9 @@ def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None
     _legend(ax, _labelled(ax) if handles is None else list(handles), columns, **place)
 
 
-def shared_legend(figure: Any, axes: Any, columns: int = 4) -> None:
+def shared_legend(figure: Any, axes: Any) -> None:
     """One legend below all axes of a figure, from the curves of some of them, and the layout above it."""
-    handles = _labelled(axes)
+    handles, columns = _labelled(axes), 4
     _legend(figure, handles, columns, loc="lower center", fontsize=LABEL)
     lines = -(-len(handles) // max(1, min(columns, len(handles))))
     height = float(figure.get_size_inches()[1])

@@ -58,12 +58,12 @@ def pose(motion: Motion, robot: Robot | None = None) -> Named:
     ]
 
 
-def legs(robot: Robot, count: int, unit: str = "-") -> Named:
+def legs(robot: Robot, count: int) -> Named:
     """Names of the legs, and of the nacelle where it counts as one more."""
     names = [leg.name for leg in robot.legs]
     names += ["nacelle"] if len(names) < count else []
     names += [f"part {k + 1}" for k in range(len(names), count)]
-    return [(name, unit) for name in names[:count]]
+    return [(name, "-") for name in names[:count]]
 
 
 def joints(robot: Robot, unit: str) -> Named:

@@ -39,23 +39,19 @@ MODELS = (
     ("mass_matrix", False),
     ("regressor", True),
 )
-_WORDS = {
-    "inverse_kinematics": "inverse kinematics",
-    "jacobian": "Jacobian",
-    "inverse_dynamics": "inverse dynamics",
-    "forward_dynamics": "forward dynamics",
-    "mass_matrix": "mass matrix",
-    "regressor": "regressor",
-    "elastic_inverse_dynamics": "inverse dynamics, flexible",
-    "elastic_forward_dynamics": "forward dynamics, flexible",
-}
+
+
+def _model_words(name: str) -> str:
+    """A model in words: "inverse dynamics, flexible"."""
+    words = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
+    return f"{words}, flexible" if name in ELASTIC_NAMES else words
 
 
 def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
     """Operation counts as a table, each with its command and what others have published of it."""
     rows = []
     for command, count in entries:
-        name = _WORDS.get(count.model, count.model)
+        name = _model_words(count.model)
         name += f" from {count.input}" if count.input != "pose" else ""
         name += ", with friction" if count.friction else ""
         listed = "".join(
@@ -118,7 +114,7 @@ def counts(subject: Subject) -> Content:
                 f"{iterations[0]}, which is not in the counts."
             )
         )
-    page.append(bullets(f"{_WORDS[name]}: {reason}." for name, reason in reasons.items()))
+    page.append(bullets(f"{_model_words(name)}: {reason}." for name, reason in reasons.items()))
     models = [{"command": command, **count.data()} for command, count in entries]
     return Content({"models": models, "reasons": reasons}, "".join(page))
 

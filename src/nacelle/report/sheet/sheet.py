@@ -32,34 +32,24 @@ from nacelle.report.sheet.structure import about, freedoms, problems, structure
 from nacelle.report.sheet.subject import Subject, subject_of
 from nacelle.tables.json_text import json_text
 
-# Sections by name, with their titles, in the order of the page.
-TITLES = {
-    "robot": "The robot",
-    "structure": "Structure",
-    "mobility": "Mobility",
-    "workspace": "Workspace",
-    "singularities": "Singularities",
-    "actuators": "Actuators",
-    "masses": "Masses and loads at rest",
-    "operations": "Operations of the models",
-    "parameters": "Base parameters",
-    "frequencies": "Natural frequencies",
-    "verification": "Verification",
-    "check": "Check of the description",
+# Sections by name, in the order of the page: their titles, and what makes them.
+_SECTIONS: dict[str, tuple[str, Callable[[Subject], Content] | None]] = {
+    "robot": ("The robot", about),
+    "structure": ("Structure", structure),
+    "mobility": ("Mobility", freedoms),
+    "workspace": ("Workspace", region),
+    "singularities": ("Singularities", singular),
+    "actuators": ("Actuators", drives),
+    "masses": ("Masses and loads at rest", masses),
+    "operations": ("Operations of the models", counts),
+    "parameters": ("Base parameters", parameters),
+    "frequencies": ("Natural frequencies", frequencies),
+    # Made from what the caller compares the robot with.
+    "verification": ("Verification", None),
+    "check": ("Check of the description", problems),
 }
-_MAKERS: dict[str, Callable[[Subject], Content]] = {
-    "robot": about,
-    "structure": structure,
-    "mobility": freedoms,
-    "workspace": region,
-    "singularities": singular,
-    "actuators": drives,
-    "masses": masses,
-    "operations": counts,
-    "parameters": parameters,
-    "frequencies": frequencies,
-    "check": problems,
-}
+TITLES = {name: title for name, (title, _) in _SECTIONS.items()}
+_MAKERS = {name: maker for name, (_, maker) in _SECTIONS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +230,7 @@ def make_section(subject: Subject, name: str, verifier: Verifier | None = None) 
         with warnings.catch_warnings():
             # What matters of them is in the results; a page has no place for lines of a program.
             warnings.simplefilter("ignore")
-            maker = _MAKERS.get(name)
+            maker = _MAKERS[name]
             return SheetSection(name, maker(subject) if maker else engines(subject, verifier))
     except NacelleError as error:
         return SheetSection(name, None, str(error))

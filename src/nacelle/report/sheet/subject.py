@@ -15,14 +15,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from nacelle import robots
 from nacelle.dynamics.sizing import Sizing, size_motors
-from nacelle.errors import DescriptionError, NacelleError, Problem, UnreachableError
+from nacelle.errors import DescriptionError, Problem, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -33,9 +33,9 @@ from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.kinematics.trajectory import Circle, Line, Trajectory
 from nacelle.kinematics.workspace import Workspace, workspace
-from nacelle.library import check
+from nacelle.library import check, in_mode
 from nacelle.model.payload import carrying
-from nacelle.model.platform import AXES, Motion
+from nacelle.model.platform import AXES
 from nacelle.model.read import read_text
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
@@ -80,14 +80,14 @@ def standard_motion(robot: Robot) -> StandardMotion:
         UnreachableError: if the robot can move along none.
     """
     times = np.linspace(0.0, 1.0, 65)
-    chosen = next((c for c in _candidates(robot) if usable(robot, c[2](1.0)(times).x)), None)
+    chosen = next((c for c in _candidates(robot) if usable(robot, c[2](duration=1.0)(times).x)), None)
     if chosen is None:
         raise UnreachableError(
             "around the reference pose there is no motion within limits and away from singularities"
         )
     words, arguments, make = chosen
     for duration in _DURATIONS:
-        trajectory = make(duration)
+        trajectory = make(duration=duration)
         sizing = size_motors(robot, trajectory, rate=RATE)
         if all(load.within for load in sizing.loads):
             break
@@ -95,7 +95,8 @@ def standard_motion(robot: Robot) -> StandardMotion:
     return StandardMotion(f"{words} in {duration:g} s", (*arguments, *options), trajectory, sizing)
 
 
-_Make = Callable[[float], Trajectory]
+_Make = Callable[..., Trajectory]
+"""Makes a motion of a `duration`, s."""
 
 
 def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
@@ -109,7 +110,7 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
             yield (
                 f"a circle of radius {radius * 1e3:g} mm in the {plane} plane about the reference pose",
                 ("--trajectory", "circle", "--radius", f"{radius:g}"),
-                _circle(x, radius, motion),
+                partial(Circle, x, radius, motion=motion),
             )
     plain = [name for name in names if name in layout_of(motion).x_names]
     for name in plain:
@@ -122,7 +123,9 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
             yield (
                 f"a stroke of {name} from {ends[0]:g} to {ends[1]:g} {unit}",
                 ("--trajectory", "line", "--at", f"{name}={ends[0]:g}", "--to", f"{name}={ends[1]:g}"),
-                _line([pose(robot, None, **dict[str, Any]({name: end})) for end in ends], motion),
+                partial(
+                    Line, *(pose(robot, None, **dict[str, Any]({name: end})) for end in ends), motion=motion
+                ),
             )
     if layout_of(motion).quaternion is not None:
         for name in ROTATIONS:
@@ -132,18 +135,10 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
                 yield (
                     f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
                     options,
-                    _line([pose(robot, None, rotation_vector=turn) for turn in turns], motion),
+                    partial(
+                        Line, *(pose(robot, None, rotation_vector=turn) for turn in turns), motion=motion
+                    ),
                 )
-
-
-def _circle(x: Array, radius: float, motion: Motion) -> Callable[[float], Trajectory]:
-    """A circle about a pose, by its duration, s."""
-    return lambda duration: Circle(x, radius, motion=motion, duration=duration)
-
-
-def _line(ends: Sequence[Array], motion: Motion) -> Callable[[float], Trajectory]:
-    """A line between two poses, by its duration, s."""
-    return lambda duration: Line(*ends, motion=motion, duration=duration)
 
 
 def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[float]:
@@ -319,10 +314,7 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
         checked = check(robot)
     problems = checked.problems
     if mode:
-        try:
-            checked = check_robot(checked.robot.in_mode(mode))
-        except KeyError as error:
-            raise NacelleError(str(error.args[0])) from None
+        checked = check_robot(in_mode(checked.robot, mode))
     if checked.errors:
         raise DescriptionError(checked.errors)
     if payload:

@@ -296,16 +296,9 @@ class Stage:
         """Draw a slice of the workspace; take it away if None."""
         self.remove_named("slice")
         for k, patch in enumerate(shown.patches if shown is not None else ()):
-            self._others[f"slice-{k}"] = self._scene.add_mesh_simple(
-                f"{self._root}/slice{k}",
-                patch.vertices,
-                patch.faces,
-                color=rgb_bytes(patch.colour),
-                opacity=0.18 if patch.faint else 0.75,
-                side="double",
-                cast_shadow=False,
-                receive_shadow=False,
-            )
+            opacity = 0.18 if patch.faint else 0.75
+            mesh = Triangles(patch.vertices, patch.faces)
+            self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
 
     def remove_named(self, prefix: str) -> None:
         """Take away everything beside the robot whose name begins so."""
