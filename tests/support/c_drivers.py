@@ -1,9 +1,19 @@
-"""Small programs that the drivers in C run."""
+"""Small programs that the drivers in C run, and those drivers with the interface of the others."""
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from nacelle.emit.c.driver import rk4_source
+from nacelle.emit.c.target import COptions
+from nacelle.emit.cuda.device import DeviceRk4
+from nacelle.emit.rk4 import IntegrationTask, Integrator
 from nacelle.program.program import Program, Variable
-from support.cc import EXACT, WARNINGS
+from support import fake_cupy
+from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
 
 FLAGS = (*WARNINGS, "-O2", *EXACT)
 
@@ -51,3 +61,49 @@ def pendulum(name: str = "pendulum", names: tuple[str, str, str] = ("x", "u", "p
     )
     inputs = (Variable(names[0], (2,)), Variable(names[1]), Variable(names[2], (2,)))
     return Program(name, inputs, (Variable("dx", (2,)),), code, (1, 11))
+
+
+class CompiledRk4(Integrator):
+    """The Runge-Kutta method in C with a control, one sample after the other."""
+
+    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+        super().__init__(program, control, sampled)
+        files = rk4_source(program, COptions(name="closed_loop"), control, sampled=sampled)
+        self._run = compile_shared(files, COMPILERS[0], FLAGS).closed_loop_rk4
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
+        final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
+        p = np.broadcast_to(task.p, (task.count, self.sizes.k)).copy()
+        completed, count = np.zeros(task.count, dtype=np.int64), ctypes.c_size_t
+        stride = 0 if len(task.u) == 1 else self.sizes.m
+        delay = () if self.sizes.sampled is None else (count(task.delay),)
+        for k in range(task.count):
+            done = count()
+            status = self._run(
+                *(pointer(final[k]), pointer(task.u), count(stride), pointer(p[k]), ctypes.c_double(h)),
+                *(count(task.steps), count(task.held), *delay, count(task.every), pointer(stored[k])),
+                ctypes.byref(done),
+            )
+            completed[k] = done.value
+            assert status == (2 if done.value < task.steps else 0)
+        return final, completed
+
+
+class EmulatedRk4(Integrator):
+    """The Runge-Kutta method of a device with a control, its statements run on this machine."""
+
+    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+        super().__init__(program, control, sampled)
+        self._made = program, control, sampled
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
+        program, control, sampled = self._made
+        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+            x0 = np.broadcast_to(task.x0, (task.count, self.sizes.n))
+            p = task.p[0] if len(task.p) == 1 else task.p.T.copy()
+            motion = DeviceRk4(program, control, sampled=sampled).integrate(
+                *(cupy.asarray(x0.T.copy()), cupy.asarray(task.u[:, :, None]), cupy.asarray(p)),
+                **{"h": h, "steps": task.steps, "every": task.every, "held": task.held, "delay": task.delay},
+            )
+        stored[:] = np.moveaxis(motion.x, 2, 0)
+        return np.asarray(motion.final).T, np.asarray(motion.completed)

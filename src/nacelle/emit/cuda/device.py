@@ -22,7 +22,7 @@ from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
 from nacelle.emit.newton import NOT_FINITE, Rules, newton_sizes
-from nacelle.emit.rk4 import sizes
+from nacelle.emit.rk4 import require_delay, sizes
 from nacelle.errors import DeviceError
 from nacelle.program.program import Program
 
@@ -331,33 +331,49 @@ class DeviceRk4:
         program: the derivative.
         control: what gives the inputs at the begin of every period.
         options: how CUDA is written.
+        sampled: whether the control has memory and a delay, as in `nacelle.emit.rk4`.
     """
 
     def __init__(
-        self, program: Program, control: Program | None = None, options: CudaOptions | None = None
+        self,
+        program: Program,
+        control: Program | None = None,
+        options: CudaOptions | None = None,
+        *,
+        sampled: bool = False,
     ) -> None:
         self.program, self.control, self.options = program, control, options or CudaOptions()
+        self.sampled = sampled
         self._loaded: dict[RunInputs, LoadedDriver] = {}
 
     @cached_property
     def sizes(self) -> Any:
         """Numbers of states, of inputs in a row, and of parameters."""
-        return sizes(self.program, self.control)
+        return sizes(self.program, self.control, sampled=self.sampled)
 
     def driver(self, given: RunInputs) -> LoadedDriver:
         """The kernel for inputs that are given in a way."""
         if given not in self._loaded:
-            made = rk4_kernel(self.program, self.control, self.options, given)
+            made = rk4_kernel(self.program, self.control, self.options, given, sampled=self.sampled)
             self._loaded[given] = LoadedDriver(made, self.options, self.program.name)
         return self._loaded[given]
 
     def integrate(
-        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 0, held: int = 1
+        self,
+        x0: Any,
+        u: Any,
+        p: Any,
+        *,
+        h: float,
+        steps: int,
+        every: int = 0,
+        held: int = 1,
+        delay: int = 0,
     ) -> DeviceMotion:
         """Integrate from every initial state.
 
         Args:
-            x0: initial states (n, N).
+            x0: initial states (n, N); X (n + nz + m, N) in the sampled form.
             u: inputs of each sample (m, N), held throughout; or the same for all samples: (rows, m, 1) with a
                 row for every `held` steps, three rows a step, or one row.
             p: parameters (k, N), or (k,) for all samples.
@@ -365,7 +381,12 @@ class DeviceRk4:
             steps: number of steps.
             every: a state is stored after so many steps; none if 0.
             held: over how many steps a row of the inputs, or what the control gives, is held.
+            delay: after how many steps of a period what a sampled control gives acts, fewer than `held`.
+
+        Raises:
+            ValueError: if there is a delay that is none of a sampled control.
         """
+        require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])
         given = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
         driver, stored = self.driver(given), steps // every if every else 0
@@ -385,7 +406,7 @@ class DeviceRk4:
             completed,
             driver.scratch(count),
             x0.dtype.type(h),
-            *(np.uint64(value) for value in (steps, every, held, rows)),
+            *(np.uint64(value) for value in (steps, every, held, delay, rows)),
         ]
         if count:
             driver.run(arguments, count)

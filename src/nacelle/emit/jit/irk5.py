@@ -107,7 +107,7 @@ class _Writer:
             k = step.index
             column = self._column(c, k)
             self._pivot(c, k, column)
-            below = c.whole("add", k, 1)
+            below = c.whole("+", k, 1)
             inverse = self._inverse(c, [c.load(part, k) for part in column])
             spread = [c.spread(entry) for entry in inverse]
             with c.loop(below, self.n, self.width) as rows:
@@ -117,7 +117,7 @@ class _Writer:
             with c.loop(below, self.n) as columns:
                 other = self._column(c, columns.index)
                 entry = [c.load(part, k) for part in other]
-                nonzero = [c.real("fcmp une", value, c.number(0.0)) for value in entry]
+                nonzero = [c.real("!=", value, c.number(0.0)) for value in entry]
                 bit = nonzero[0] if len(nonzero) == 1 else c.value(f"or i1 {nonzero[0]}, {nonzero[1]}")
                 with c.when(bit), c.loop(below, self.n, self.width) as rows:
                     self._reduce(c, [c.spread(value) for value in entry], column, other, rows.index)
@@ -138,10 +138,10 @@ class _Writer:
             k = step.index
             column = self._column(c, k)
             entry = [c.spread(c.load(part, k)) for part in unknowns]
-            with c.loop(c.whole("add", k, 1), self.n, self.width) as rows:
+            with c.loop(c.whole("+", k, 1), self.n, self.width) as rows:
                 self._reduce(c, entry, column, unknowns, rows.index)
         with c.loop(0, self.n) as step:
-            k = c.whole("sub", self.n - 1, step.index)
+            k = c.whole("-", self.n - 1, step.index)
             column = self._column(c, k)
             diagonal = self._inverse(c, [c.load(part, k) for part in column])
             entry = self._product(c, [c.load(part, k) for part in unknowns], diagonal, vector=False)
@@ -150,44 +150,44 @@ class _Writer:
             spread = [c.spread(value) for value in entry]
             # Vectors end at the diagonal; the first of them may begin before the column.
             with c.loop(0, k, self.width) as rows:
-                place = c.whole("sub", c.whole("sub", k, self.width), rows.index)
+                place = c.whole("-", c.whole("-", k, self.width), rows.index)
                 self._reduce(c, spread, column, unknowns, place)
         return c.text()
 
     def _column(self, c: Lines, k: str) -> list[str]:
-        offset = c.whole("mul", k, self.stride)
+        offset = c.whole("*", k, self.stride)
         return [c.place(part, offset) for part in self.parts]
 
     def _magnitude(self, c: Lines, column: list[str], row: str) -> str:
         sizes = [c.size(c.load(part, row)) for part in column]
-        return sizes[0] if len(sizes) == 1 else c.real("fadd", *sizes)
+        return sizes[0] if len(sizes) == 1 else c.real("+", *sizes)
 
     def _row_scales(self, c: Lines) -> None:
         """One over the largest entry of every row."""
         with c.loop(0, self.n) as rows:
             with c.loop(0, self.n) as columns:
-                largest = columns.carry(c.number(0.0))
+                largest = columns.carry("largest", c.number(0.0))
                 entry = self._magnitude(c, self._column(c, columns.index), rows.index)
                 columns.hand(largest, c.larger(largest, entry))
-            c.store(c.real("fdiv", c.number(1.0), largest), "%scales", rows.index)
+            c.store(c.real("/", c.number(1.0), largest), "%scales", rows.index)
 
     def _pivot(self, c: Lines, k: str, column: list[str]) -> None:
         """Choose the pivot of a column, and exchange rows."""
 
         def scaled(row: str) -> str:
-            return c.real("fmul", self._magnitude(c, column, row), c.load("%scales", row))
+            return c.real("*", self._magnitude(c, column, row), c.load("%scales", row))
 
         own = scaled(k)
-        with c.loop(c.whole("add", k, 1), self.n) as rows:
-            largest, place = rows.carry(own), rows.carry(k, "i64")
+        with c.loop(c.whole("+", k, 1), self.n) as rows:
+            largest, place = rows.carry("largest", own), rows.carry("pivot", k, "whole")
             entry = scaled(rows.index)
-            more = c.real("fcmp ogt", entry, largest)
+            more = c.real(">", entry, largest)
             rows.hand(largest, c.value(f"select i1 {more}, double {entry}, double {largest}"))
             rows.hand(place, c.value(f"select i1 {more}, i64 {rows.index}, i64 {place}"))
-        enough = c.real("fcmp oge", own, c.real("fmul", largest, c.number(_PREFERENCE)))
+        enough = c.real(">=", own, c.real("*", largest, c.number(_PREFERENCE)))
         chosen = c.value(f"select i1 {enough}, i64 {k}, i64 {place}")
         c.store_whole(chosen, "%pivots", k)
-        with c.when(c.whole("icmp ne", chosen, k)):
+        with c.when(c.whole("!=", chosen, k)):
             with c.loop(0, self.n) as columns:
                 for part in self._column(c, columns.index):
                     self._exchange(c, part, k, chosen)
@@ -201,18 +201,18 @@ class _Writer:
     def _inverse(self, c: Lines, entry: list[str]) -> list[str]:
         """One over a number."""
         if len(entry) == 1:
-            return [c.real("fdiv", c.number(1.0), entry[0])]
+            return [c.real("/", c.number(1.0), entry[0])]
         a, b = entry
-        square = c.product_sum(a, a, c.real("fmul", b, b))
-        return [c.real("fdiv", a, square), c.real("fdiv", c.negative(b), square)]
+        square = c.product_sum(a, a, c.real("*", b, b))
+        return [c.real("/", a, square), c.real("/", c.negative(b), square)]
 
     def _product(self, c: Lines, a: list[str], b: list[str], *, vector: bool = True) -> list[str]:
         if len(a) == 1:
-            return [c.real("fmul", a[0], b[0], vector=vector)]
-        cross = c.real("fmul", a[1], b[1], vector=vector)
+            return [c.real("*", a[0], b[0], vector=vector)]
+        cross = c.real("*", a[1], b[1], vector=vector)
         return [
             c.product_sum(a[0], b[0], c.negative(cross, vector=vector), vector=vector),
-            c.product_sum(a[0], b[1], c.real("fmul", a[1], b[0], vector=vector), vector=vector),
+            c.product_sum(a[0], b[1], c.real("*", a[1], b[0], vector=vector), vector=vector),
         ]
 
     def _reduce(self, c: Lines, entry: list[str], column: list[str], reduced: list[str], row: str) -> None:
@@ -341,12 +341,12 @@ class Stages:
 
     def fill(self, c: Lines, base: str, place: str | int, vector: str) -> None:
         """Store a vector into a tile."""
-        index = c.whole("mul", place, self.width)
+        index = c.whole("*", place, self.width)
         c(f"store {c.kind(True)} {vector}, ptr {c.place(base, index)}, align {8 * self.width}")
 
     def _result(self, c: Lines, place: str) -> str:
         """Load a vector of the program's results."""
-        index = c.whole("mul", c.whole("add", place, self.plan.result), self.width)
+        index = c.whole("*", c.whole("+", place, self.plan.result), self.width)
         return c.value(f"load {c.kind(True)}, ptr {c.place('%tile', index)}, align {8 * self.width}")
 
     def _lagrange(self, c: Lines, nodes: NDArray[np.float64], t: str) -> list[str]:
@@ -356,8 +356,8 @@ class Stages:
             product = c.number(1.0)
             for j, b in enumerate(nodes):
                 if j != i:
-                    over = c.real("fdiv", c.real("fsub", t, c.number(b)), c.number(a - b))
-                    product = c.real("fmul", product, over)
+                    over = c.real("/", c.real("-", t, c.number(b)), c.number(a - b))
+                    product = c.real("*", product, over)
             weights.append(product)
         return weights
 
@@ -365,7 +365,7 @@ class Stages:
         """An input at a time."""
         total = c.number(0.0)
         for stage, weight in enumerate(weights):
-            row = c.load(u, c.whole("add", j, stage * self.m))
+            row = c.load(u, c.whole("+", j, stage * self.m))
             total = c.product_sum(row, weight, total)
         return total
 
@@ -376,34 +376,34 @@ class Stages:
         c = self.code(f"internal void @irk5_jacobian({ARGUMENTS}, double %begin) noinline")
         x, u, f, J = (self.array(c, name) for name in ("x", "u", "f", "J"))
         with c.loop(0, self.n) as states:
-            largest = states.carry(c.number(0.0))
+            largest = states.carry("largest", c.number(0.0))
             value = c.load(x, states.index)
             states.hand(largest, c.larger(largest, c.size(value)))
             self.fill(c, "%tile", states.index, c.spread(value))
-        least = c.larger(c.real("fmul", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
+        least = c.larger(c.real("*", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
         if self.m:
             weights = self._lagrange(c, STAGES, "%begin")
             with c.loop(0, self.m) as inputs:
                 value = self._inputs_at(c, u, weights, inputs.index)
-                self.fill(c, "%tile", c.whole("add", inputs.index, self.n), c.spread(value))
+                self.fill(c, "%tile", c.whole("+", inputs.index, self.n), c.spread(value))
         c("call void @v_tiles(ptr %tile, i64 1)")
         with c.loop(0, self.n) as states:
             c.store(c.lane(self._result(c, states.index), 0), f, states.index)
         with c.loop(0, self.n, self.width) as columns:
             first = columns.index
             inverses = [
-                self._shift(c, c.whole("add", first, lane), lane, x, least) for lane in range(self.width)
+                self._shift(c, c.whole("+", first, lane), lane, x, least) for lane in range(self.width)
             ]
             c("call void @v_tiles(ptr %tile, i64 1)")
             for lane in range(self.width):
-                column = c.whole("add", first, lane)
-                with c.when(c.whole("icmp slt", column, self.n)):
+                column = c.whole("+", first, lane)
+                with c.when(c.whole("<", column, self.n)):
                     self.fill(c, "%tile", column, c.spread(c.load(x, column)))
-                    target = c.place(J, c.whole("mul", column, self.column))
+                    target = c.place(J, c.whole("*", column, self.column))
                     with c.loop(0, self.n) as rows:
                         value = c.lane(self._result(c, rows.index), lane)
-                        change = c.real("fsub", value, c.load(f, rows.index))
-                        c.store(c.real("fmul", change, inverses[lane]), target, rows.index)
+                        change = c.real("-", value, c.load(f, rows.index))
+                        c.store(c.real("*", change, inverses[lane]), target, rows.index)
         wholes = self.wholes(c)
         self.count(c, wholes, EVALUATIONS, self.n + 1)
         self.count(c, wholes, JACOBIANS, 1)
@@ -411,34 +411,34 @@ class Stages:
 
     def _shift(self, c: Lines, column: str, lane: int, x: str, least: str) -> str:
         """Shift a state in one lane of the tile; give one over the shift. Beyond the last it is the last."""
-        inside = c.whole("icmp slt", column, self.n)
+        inside = c.whole("<", column, self.n)
         state = c.value(f"select i1 {inside}, i64 {column}, i64 {self.n - 1}")
         value = c.load(x, state)
-        shift = c.real("fmul", c.larger(c.size(value), least), c.number(DIFFERENCE))
-        index = c.whole("add", c.whole("mul", state, self.width), lane)
-        c.store(c.real("fadd", value, shift), "%tile", index)
-        return c.real("fdiv", c.number(1.0), shift)
+        shift = c.real("*", c.larger(c.size(value), least), c.number(DIFFERENCE))
+        index = c.whole("+", c.whole("*", state, self.width), lane)
+        c.store(c.real("+", value, shift), "%tile", index)
+        return c.real("/", c.number(1.0), shift)
 
     def count(self, c: Lines, wholes: str, place: int, more: int | str) -> None:
         """Add to one of these integers."""
-        c.store_whole(c.whole("add", c.load_whole(wholes, place), more), wholes, place)
+        c.store_whole(c.whole("+", c.load_whole(wholes, place), more), wholes, place)
 
     def factors(self) -> str:
         """`@irk5_factors`: both matrices of Newton's step for a length of the step, factorised."""
         c = self.code("internal void @irk5_factors(ptr %work, double %h) noinline")
         J, E1, E2, E2i = (self.array(c, name) for name in _MATRICES)
         with c.loop(0, self.n) as columns:
-            offset = c.whole("mul", columns.index, self.column)
+            offset = c.whole("*", columns.index, self.column)
             with c.loop(0, self.n) as rows:
-                place = c.whole("add", offset, rows.index)
+                place = c.whole("+", offset, rows.index)
                 entry = c.negative(c.load(J, place))
                 c.store(entry, E1, place)
                 c.store(entry, E2, place)
                 c.store(c.number(0.0), E2i, place)
-            diagonal = c.whole("add", offset, columns.index)
+            diagonal = c.whole("+", offset, columns.index)
             for matrix, number in ((E1, GAMMA), (E2, ALPHA), (E2i, -BETA)):
-                over = c.real("fdiv", c.number(number), "%h")
-                c.store(c.real("fadd", c.load(matrix, diagonal), over), matrix, diagonal)
+                over = c.real("/", c.number(number), "%h")
+                c.store(c.real("+", c.load(matrix, diagonal), over), matrix, diagonal)
         scales, first, second = (self.array(c, name) for name in ("scales", "pivots1", "pivots2"))
         c(
             f"call void @real_factor(ptr {E1}, ptr {E1}, ptr {scales}, ptr {first})",
@@ -453,14 +453,14 @@ class Stages:
         )
         z, w = ([self.array(c, f"{name}{i}") for i in range(3)] for name in "zw")
         wholes, last = self.wholes(c), [self.array(c, f"last{i}") for i in range(3)]
-        staged = c.whole("icmp ne", c.load_whole(wholes, STAGED), 0)
-        before = c.whole("shl", 1, c.load_whole(wholes, LAST))
-        longer = c.real("fmul", c.value(f"uitofp i64 {before} to double"), "%part")
+        staged = c.whole("!=", c.load_whole(wholes, STAGED), 0)
+        before = c.whole("<<", 1, c.load_whole(wholes, LAST))
+        longer = c.real("*", c.value(f"uitofp i64 {before} to double"), "%part")
         weights = []
         for stage in STAGES:
             time = c.product_sum(longer, c.number(stage), c.number(1.0))
             _, first, second, third = self._lagrange(c, NODES, time)
-            weights.append([first, second, c.real("fsub", third, c.number(1.0))])
+            weights.append([first, second, c.real("-", third, c.number(1.0))])
         with c.loop(0, self.n) as states:
             old = [c.load(stage, states.index) for stage in last]
             start = []
@@ -471,25 +471,25 @@ class Stages:
                 start.append(c.value(f"select i1 {staged}, double {value}, double {c.number(0.0)}"))
             for i in range(3):
                 c.store(start[i], z[i], states.index)
-                c.store(c.combination(list(zip(T_INVERSE[i], start, strict=True))), w[i], states.index)
+                c.store(c.combination(T_INVERSE[i], start), w[i], states.index)
         with c.loop(1, MOST_ITERATIONS + 1) as rounds:
-            before = rounds.carry(c.number(0.0))
+            before = rounds.carry("before", c.number(0.0))
             size = self._newton_step(c, z, w)
-            first = c.whole("icmp eq", rounds.index, 1)
-            quotient = c.real("fdiv", size, before)
+            first = c.whole("==", rounds.index, 1)
+            quotient = c.real("/", size, before)
             ratio = c.value(f"select i1 {first}, double {c.number(FIRST_RATIO)}, double {quotient}")
-            limit = c.real("fmul", c.real("fsub", c.number(1.0), ratio), c.number(TOLERANCE))
-            small = c.real("fcmp ole", c.real("fmul", size, ratio), limit)
-            slow = c.real("fcmp oge", ratio, c.number(SLOW))
-            rounded = c.value(f"and i1 {slow}, {c.real('fcmp ole', size, c.number(ROUNDING))}")
+            limit = c.real("*", c.real("-", c.number(1.0), ratio), c.number(TOLERANCE))
+            small = c.real("<=", c.real("*", size, ratio), limit)
+            slow = c.real(">=", ratio, c.number(SLOW))
+            rounded = c.value(f"and i1 {slow}, {c.real('<=', size, c.number(ROUNDING))}")
             with c.when(c.value(f"or i1 {small}, {rounded}")):
                 c.leave(rounds.index)
-            growing = c.real("fcmp oge", ratio, c.number(1.0))
-            late = c.whole("icmp sgt", rounds.index, 2)
+            growing = c.real(">=", ratio, c.number(1.0))
+            late = c.whole(">", rounds.index, 2)
             with c.when(c.value(f"and i1 {growing}, {late}")):
                 c.leave(0)
             # Or NaN.
-            infinite = c.real("fcmp uge", size, c.number(float("inf")))
+            infinite = c.value(f"fcmp uge double {size}, {c.number(float('inf'))}")
             with c.when(infinite):
                 c.leave(0)
             rounds.hand(before, size)
@@ -500,11 +500,11 @@ class Stages:
         r = [self.array(c, f"r{i}") for i in range(3)]
         x, scale, change = (self.array(c, name) for name in ("x", "scale", "change"))
         self._stage_rates(c, z, r)
-        over = {value: c.real("fdiv", c.number(value), "%h") for value in (GAMMA, ALPHA, BETA)}
+        over = {value: c.real("/", c.number(value), "%h") for value in (GAMMA, ALPHA, BETA)}
         with c.loop(0, self.n) as states:
             f = [c.load(part, states.index) for part in r]
             old = [c.negative(c.load(part, states.index)) for part in w]
-            right = [c.combination(list(zip(row, f, strict=True))) for row in T_INVERSE]
+            right = [c.combination(row, f) for row in T_INVERSE]
             right[0] = c.product_sum(over[GAMMA], old[0], right[0])
             right[1] = c.product_sum(over[ALPHA], old[1], c.product_sum(over[BETA], old[2], right[1]))
             back = c.negative(old[1])
@@ -518,24 +518,24 @@ class Stages:
             f"call void @complex_solve(ptr {E2}, ptr {E2i}, ptr {second}, ptr {r[1]}, ptr {r[2]})",
         )
         with c.loop(0, self.n) as states:
-            largest = states.carry(c.number(0.0))
+            largest = states.carry("largest", c.number(0.0))
             steps = [c.load(part, states.index) for part in r]
-            new = [c.real("fadd", c.load(part, states.index), s) for part, s in zip(w, steps, strict=True)]
+            new = [c.real("+", c.load(part, states.index), s) for part, s in zip(w, steps, strict=True)]
             own, corrected = c.size(c.load(x, states.index)), c.number(0.0)
             for i in range(3):
                 c.store(new[i], w[i], states.index)
-                stage = c.combination(list(zip(T[i], new, strict=True)))
+                stage = c.combination(T[i], new)
                 c.store(stage, z[i], states.index)
                 own = c.larger(own, c.size(stage))
-                corrected = c.larger(corrected, c.size(c.combination(list(zip(T[i], steps, strict=True)))))
+                corrected = c.larger(corrected, c.size(c.combination(T[i], steps)))
             c.store(own, scale, states.index)
             c.store(corrected, change, states.index)
             states.hand(largest, c.larger(largest, own))
         floor = c.product_sum(largest, c.number(FLOOR), c.number(float(np.finfo(float).tiny)))
         with c.loop(0, self.n) as states:
-            size = states.carry(c.number(0.0))
-            own = c.real("fadd", c.load(scale, states.index), floor)
-            states.hand(size, c.larger(size, c.real("fdiv", c.load(change, states.index), own)))
+            size = states.carry("size", c.number(0.0))
+            own = c.real("+", c.load(scale, states.index), floor)
+            states.hand(size, c.larger(size, c.real("/", c.load(change, states.index), own)))
         return size
 
     def _stage_rates(self, c: Lines, z: list[str], rates: list[str]) -> None:
@@ -545,7 +545,7 @@ class Stages:
             stages = [min(first + lane, 2) for lane in range(self.width)]
             with c.loop(0, self.n) as states:
                 own = c.load(x, states.index)
-                at = {i: c.real("fadd", own, c.load(z[i], states.index)) for i in sorted(set(stages))}
+                at = {i: c.real("+", own, c.load(z[i], states.index)) for i in sorted(set(stages))}
                 self.fill(c, "%tile", states.index, c.lanes([at[i] for i in stages]))
             if self.m:
                 weights = {}
@@ -554,7 +554,7 @@ class Stages:
                     weights[i] = self._lagrange(c, STAGES, time)
                 with c.loop(0, self.m) as inputs:
                     values = {i: self._inputs_at(c, u, weights[i], inputs.index) for i in weights}
-                    place = c.whole("add", inputs.index, self.n)
+                    place = c.whole("+", inputs.index, self.n)
                     self.fill(c, "%tile", place, c.lanes([values[i] for i in stages]))
             c("call void @v_tiles(ptr %tile, i64 1)")
             with c.loop(0, self.n) as states:
@@ -574,36 +574,36 @@ class Stages:
             c.store_whole(0, wholes, number)
         with c.forever():
             done, level = c.load_whole(wholes, DONE), c.load_whole(wholes, LEVEL)
-            ticks = c.whole("lshr", TICKS, level)
+            ticks = c.whole(">>", TICKS, level)
             begin, part = (
-                c.real("fmul", c.value(f"uitofp i64 {value} to double"), c.number(1.0 / TICKS))
+                c.real("*", c.value(f"uitofp i64 {value} to double"), c.number(1.0 / TICKS))
                 for value in (done, ticks)
             )
-            h = c.real("fmul", "%h", part)
-            old = c.whole("icmp sge", c.load_whole(wholes, EXTRA), refresh_cost(self.n))
-            none = c.whole("icmp eq", c.load_whole(wholes, HAS_J), 0)
+            h = c.real("*", "%h", part)
+            old = c.whole(">=", c.load_whole(wholes, EXTRA), refresh_cost(self.n))
+            none = c.whole("==", c.load_whole(wholes, HAS_J), 0)
             with c.when(c.value(f"or i1 {old}, {none}")):
                 c(f"call void @irk5_jacobian(ptr %tile, ptr %work, double {begin})")
                 for number, whole in ((HAS_J, 1), (FRESH, 1), (FACTORED, 0), (EXTRA, 0), (BASE, 0)):
                     c.store_whole(whole, wholes, number)
-            with c.when(c.whole("icmp eq", c.load_whole(wholes, FACTORED), 0)):
+            with c.when(c.whole("==", c.load_whole(wholes, FACTORED), 0)):
                 c(f"call void @irk5_factors(ptr %work, double {h})")
                 c.store_whole(1, wholes, FACTORED)
             arguments = f"ptr %tile, ptr %work, double {begin}, double {part}, double {h}"
             taken = c.value(f"call i64 @irk5_iteration({arguments})")
-            good = c.whole("icmp ne", taken, 0)
+            good = c.whole("!=", taken, 0)
             with c.when(c.value(f"xor i1 {good}, true")):
                 # A Jacobian of an earlier step is made anew; with a new one the step is halved.
                 fresh = c.load_whole(wholes, FRESH)
                 c.store_whole(fresh, wholes, HAS_J)
-                with c.when(c.whole("icmp ne", fresh, 0)):
-                    with c.when(c.whole("icmp eq", level, MOST_HALVINGS)):
+                with c.when(c.whole("!=", fresh, 0)):
+                    with c.when(c.whole("==", level, MOST_HALVINGS)):
                         c.leave(0)
-                    c.store_whole(c.whole("add", level, 1), wholes, LEVEL)
+                    c.store_whole(c.whole("+", level, 1), wholes, LEVEL)
                     c.store_whole(0, wholes, FACTORED)
             with c.when(good):
                 self._advance(c, taken, level, ticks)
-                with c.when(c.whole("icmp sge", c.load_whole(wholes, DONE), TICKS)):
+                with c.when(c.whole(">=", c.load_whole(wholes, DONE), TICKS)):
                     c.leave(1)
         return c.text("i64 0")
 
@@ -613,21 +613,21 @@ class Stages:
         z, last = ([self.array(c, f"{name}{i}") for i in range(3)] for name in ("z", "last"))
         with c.loop(0, self.n) as states:
             stages = [c.load(part, states.index) for part in z]
-            c.store(c.real("fadd", c.load(x, states.index), stages[2]), x, states.index)
+            c.store(c.real("+", c.load(x, states.index), stages[2]), x, states.index)
             for part, value in zip(last, stages, strict=True):
                 c.store(value, part, states.index)
         self.count(c, wholes, DONE, ticks)
         for number, whole in ((STAGED, 1), (FRESH, 0), (LAST, level)):
             c.store_whole(whole, wholes, number)
         base = c.load_whole(wholes, BASE)
-        first = c.whole("icmp eq", base, 0)
+        first = c.whole("==", base, 0)
         c.store_whole(c.value(f"select i1 {first}, i64 {taken}, i64 {base}"), wholes, BASE)
-        more = c.whole("sub", taken, c.load_whole(wholes, BASE))
+        more = c.whole("-", taken, c.load_whole(wholes, BASE))
         self.count(c, wholes, EXTRA, c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)"))
-        remainder = c.whole("urem", c.load_whole(wholes, DONE), c.whole("shl", ticks, 1))
-        aligned, parted = c.whole("icmp eq", remainder, 0), c.whole("icmp ne", level, 0)
+        remainder = c.whole("%", c.load_whole(wholes, DONE), c.whole("<<", ticks, 1))
+        aligned, parted = c.whole("==", remainder, 0), c.whole("!=", level, 0)
         with c.when(c.value(f"and i1 {aligned}, {parted}")):
-            c.store_whole(c.whole("sub", level, 1), wholes, LEVEL)
+            c.store_whole(c.whole("-", level, 1), wholes, LEVEL)
             c.store_whole(0, wholes, FACTORED)
 
     def entry(self) -> str:
@@ -647,27 +647,27 @@ class Stages:
         if self.control is not None:
             self._parameters(c, "%control", self.n + self.control.given)
         with c.loop(0, "%steps") as steps:
-            row = c.whole("mul", c.whole("sdiv", steps.index, "%held"), "%u.step")
+            row = c.whole("*", c.whole("/", steps.index, "%held"), "%u.step")
             given = c.place("%u", row)
             if self.control is None:
                 for stage in range(3):
-                    source = c.place(given, c.whole("mul", "%u.stage", stage))
+                    source = c.place(given, c.whole("*", "%u.stage", stage))
                     with c.loop(0, self.m) as inputs:
-                        target = c.whole("add", inputs.index, stage * self.m)
+                        target = c.whole("+", inputs.index, stage * self.m)
                         c.store(c.load(source, inputs.index), u, target)
             else:
-                fresh = c.whole("icmp eq", c.whole("srem", steps.index, "%held"), 0)
+                fresh = c.whole("==", c.whole("%", steps.index, "%held"), 0)
                 with c.when(fresh):
                     self._controlled(c, self.control, given)
             ok = c.value("call i64 @irk5_step(ptr %tile, ptr %work, double %h)")
-            with c.when(c.whole("icmp eq", ok, 0)):
+            with c.when(c.whole("==", ok, 0)):
                 self._finish(c, steps.index, 1)
                 c("ret void")
                 c.label(c.name())
-            completed = c.whole("add", steps.index, 1)
-            with c.when(c.whole("icmp eq", c.whole("srem", completed, "%every"), 0)):
-                place = c.whole("sub", c.whole("sdiv", completed, "%every"), 1)
-                target = c.place("%stored", c.whole("mul", place, self.n))
+            completed = c.whole("+", steps.index, 1)
+            with c.when(c.whole("==", c.whole("%", completed, "%every"), 0)):
+                place = c.whole("-", c.whole("/", completed, "%every"), 1)
+                target = c.place("%stored", c.whole("*", place, self.n))
                 with c.loop(0, self.n) as states:
                     c.store(c.load(x, states.index), target, states.index)
         self._finish(c, "%steps", 0)
@@ -676,7 +676,7 @@ class Stages:
     def _parameters(self, c: Lines, tile: str, place: int) -> None:
         with c.loop(0, self.k) as parameters:
             value = c.spread(c.load("%p", parameters.index))
-            self.fill(c, tile, c.whole("add", parameters.index, place), value)
+            self.fill(c, tile, c.whole("+", parameters.index, place), value)
 
     def _controlled(self, c: Lines, control: _Control, given: str) -> None:
         """Have the control give the inputs of a step, the same at all stages."""
@@ -684,14 +684,14 @@ class Stages:
         with c.loop(0, self.n) as states:
             self.fill(c, "%control", states.index, c.spread(c.load(x, states.index)))
         with c.loop(0, control.given) as inputs:
-            place = c.whole("add", inputs.index, self.n)
+            place = c.whole("+", inputs.index, self.n)
             self.fill(c, "%control", place, c.spread(c.load(given, inputs.index)))
         c("call void @c_tiles(ptr %control, i64 1)")
         with c.loop(0, self.m) as inputs:
-            index = c.whole("mul", c.whole("add", inputs.index, control.plan.result), self.width)
+            index = c.whole("*", c.whole("+", inputs.index, control.plan.result), self.width)
             value = c.load("%control", index)
             for stage in range(3):
-                c.store(value, u, c.whole("add", inputs.index, stage * self.m))
+                c.store(value, u, c.whole("+", inputs.index, stage * self.m))
 
     def _finish(self, c: Lines, steps: str, status: int) -> None:
         wholes = self.wholes(c)
