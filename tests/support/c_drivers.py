@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.emit.c.driver import rk4_source
+from nacelle.emit.c.implicit import irk5_source
 from nacelle.emit.c.target import COptions
 from nacelle.emit.cuda.device import DeviceRk4
+from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.emit.rk4 import IntegrationTask, Integrator
 from nacelle.program.program import Program, Variable
 from support import fake_cupy
@@ -87,6 +89,36 @@ class CompiledRk4(Integrator):
             completed[k] = done.value
             assert status == (2 if done.value < task.steps else 0)
         return final, completed
+
+
+class CompiledIrk5(ImplicitIntegrator):
+    """The implicit method in C."""
+
+    def __init__(self, program: Program, control: Program | None = None, compiler: str = "") -> None:
+        super().__init__(program, control)
+        files = irk5_source(program, COptions(name="stiff_loop"), control)
+        files["size.c"] = '#include "stiff_loop_irk5.h"\nsize_t work_size(void);\n' + (
+            "size_t work_size(void) { return sizeof(stiff_loop_irk5_work); }\n"
+        )
+        library = compile_shared(files, compiler or COMPILERS[0], FLAGS)
+        library.work_size.restype = ctypes.c_size_t
+        self._run, self._bytes = library.stiff_loop_irk5, library.work_size()
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any) -> Irk5Result:
+        m, count = self.sizes.m, ctypes.c_size_t
+        u_step, u_stage = (3 * m, m) if task.staged else (0 if len(task.u) == 1 else m, 0)
+        # Whatever was in the memory before must not matter.
+        work, counts = np.full(self._bytes, 0xA5, np.uint8), np.zeros(4, dtype=np.uint64)
+        x = task.x0[0].copy()
+        status = self._run(
+            *(pointer(array) for array in (work, x, task.u, task.p)),
+            *(count(u_step), count(u_stage), ctypes.c_double(h)),
+            *(count(value) for value in (task.steps, task.every, task.held)),
+            *(pointer(stored), pointer(counts)),
+        )
+        completed, same, evaluations, jacobians = counts.tolist()
+        assert status == same
+        return Irk5Result(stored, completed, status, evaluations, jacobians)
 
 
 class EmulatedRk4(Integrator):

@@ -202,6 +202,10 @@ class ArrayWriter(Writer):
         """The larger of two numbers; NaN if one of them is."""
 
     @abstractmethod
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+
+    @abstractmethod
     def as_real(self, a: str) -> str:
         """An integer as a number."""
 
@@ -258,4 +262,4 @@ class ArrayWriter(Writer):
 
     @abstractmethod
     def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
-        """Call a function with values, each with its kind, "array" for addresses; it may give an integer."""
+        """Call a function with values of kinds, addresses are "array" or "wholes"; it may give an integer."""

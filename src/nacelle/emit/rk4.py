@@ -453,17 +453,25 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
             moved += [(sampled.z, sampled.z_made, sampled.nz), (sampled.u, a.u, a.m)]
         going = steps.active
         for _, new, size in moved:
-            going = w.fold(
-                "finite", size, going, lambda j, so_far, v=new: w.bits("&", so_far, w.finite(v.get(j))), "bit"
-            )
+            going = _all_finite(w, going, new, size)
         steps.leave_unless(going)
         for old, new, size in moved:
-            w.each(size, lambda j, old=old, new=new: old.put(j, new.get(j)))
+            _move(w, old, new, size)
         steps.count(completed)
         following = w.let("following", w.whole("+", steps.index, 1), "whole")
         with w.when(a.is_stored(following)):
             a.store(following)
     return completed
+
+
+def _all_finite(w: SampleWriter, bit: str, vector: Entries, size: int) -> str:
+    """Whether a bit is set, and all entries of a vector are finite."""
+    return w.fold("finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.finite(vector.get(j))), "bit")
+
+
+def _move(w: SampleWriter, to: Vector, vector: Entries, size: int) -> None:
+    """Write a vector into another."""
+    w.each(size, lambda j: to.put(j, vector.get(j)))
 
 
 def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str) -> None:
@@ -477,4 +485,4 @@ def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str)
         before, acts = control.sampled.u, w.whole(">=", phase, control.sampled.delay)
         w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, made.get(j), before.get(j))))
     elif made is not a.u:
-        w.each(a.m, lambda j: a.u.put(j, made.get(j)))
+        _move(w, a.u, made, a.m)

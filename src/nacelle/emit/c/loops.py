@@ -6,12 +6,14 @@ compiler fuses none of them, and vectors of a sample are columns of shared memor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.loop_writer import (
+    ArrayWriter,
     Entries,
     Index,
     SampleLoop,
@@ -20,6 +22,7 @@ from nacelle.emit.loop_writer import (
 )
 from nacelle.emit.names import Identifiers
 
+_WORD = re.compile(r"[A-Za-z]\w*")
 _DEVICE = {"+": "nc_add", "-": "nc_sub", "*": "nc_mul", "/": "nc_div"}
 _TRUE = "1"
 """The bit of a loop that a sample is in: in C every sample that is not has left it."""
@@ -34,19 +37,21 @@ class Dialect:
         whole: type of integers.
         precision: "double" or "float".
         device: whether it is CUDA, whose operations are functions of the header.
+        stride: how far apart the entries of an array of numbers are.
     """
 
     real: str
     whole: str
     precision: str = "double"
     device: bool = False
+    stride: int = 1
 
     def math(self, function: str) -> str:
         """The name of a function of the C library."""
         return f"{function}f" if self.precision == "float" else function
 
 
-class Statements(SampleWriter):
+class Statements(SampleWriter, ArrayWriter):
     """Lines of one function.
 
     Args:
@@ -131,7 +136,11 @@ class Statements(SampleWriter):
 
     def whole(self, operator: str, a: Index, b: Index) -> str:
         """An operation on integers, or a comparison of them."""
-        return _infix(operator, str(a), str(b))
+        if operator == "+" and b == 0:
+            return str(a)
+        # What is shifted must have the width of the result.
+        first = f"({self.dialect.whole}){a}" if operator in ("<<", ">>") else str(a)
+        return _infix(operator, first, str(b))
 
     def bits(self, operator: str, a: str, b: str) -> str:
         """Join bits."""
@@ -210,7 +219,100 @@ class Statements(SampleWriter):
         with self.block(f"if ({condition})"):
             yield
 
-    where = when
+    @contextmanager
+    def where(self, bit: str) -> Iterator[None]:
+        """What is put only if a bit is set."""
+        with self.block(f"if ({bit})"):
+            yield
+
+    # ---- functions over arrays
+
+    def negative(self, a: str, *, vector: bool = False) -> str:
+        """Give -a."""
+        return f"-{_operand(a)}"
+
+    def size(self, a: str) -> str:
+        """Give |a|."""
+        return f"{self.dialect.math('fabs')}({a})"
+
+    def larger(self, a: str, b: str) -> str:
+        """The larger of two numbers; NaN if one of them is."""
+        first, second = self.let("first", a), self.let("second", b)
+        return f"({first} > {second} || {first} != {first}) ? {first} : {second}"
+
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+        return f"!{_operand(bit)}"
+
+    def as_real(self, a: str) -> str:
+        """An integer as a number."""
+        return f"({self.dialect.real}){_operand(a)}"
+
+    def spread(self, scalar: str) -> str:
+        """The number itself."""
+        return scalar
+
+    def lanes(self, scalars: Sequence[str]) -> str:
+        """The one number."""
+        (scalar,) = scalars
+        return scalar
+
+    def lane(self, vector: str, lane: int) -> str:
+        """The number itself."""
+        return vector
+
+    def _offset(self, index: Index) -> str:
+        """The distance of an entry from the first one."""
+        return str(index) if self.dialect.stride == 1 else _infix("*", str(index), str(self.dialect.stride))
+
+    def place(self, array: str, index: Index) -> str:
+        """The array from an entry on."""
+        own = self.names.unique(_WORD.findall(array)[-1])
+        self(f"{self.dialect.real} *const {own} = {array} + {_operand(self._offset(index))};")
+        return own
+
+    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
+        """An entry of an array, as it is here."""
+        return self.let(f"{_WORD.findall(array)[-1]}_i", f"{array}[{self._offset(index)}]")
+
+    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
+        """Write an entry of an array."""
+        self(f"{array}[{self._offset(index)}] = {value};")
+
+    def load_whole(self, array: str, index: Index) -> str:
+        """An entry of an array of integers, as it is here."""
+        return self.let("whole", f"{array}[{index}]", "whole")
+
+    def store_whole(self, value: Index, array: str, index: Index) -> None:
+        """Write an entry of an array of integers."""
+        self(f"{array}[{index}] = {value};")
+
+    @contextmanager
+    def loop(self, first: Index, stop: Index, step: int = 1) -> Iterator[StatementLoop]:
+        """A loop of an index."""
+        own, place = self.names.inner().unique("i"), len(self.lines)
+        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
+        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
+            self.names.take(own)
+            yield StatementLoop(self, own, place)
+
+    @contextmanager
+    def forever(self) -> Iterator[None]:
+        """A loop that is left from within the function alone."""
+        with self.block("for (;;)"):
+            yield
+
+    def leave(self, result: Index) -> None:
+        """Return from within the function."""
+        self(f"return {result};")
+
+    def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
+        """Call a function; it may give an integer."""
+        text = f"{function}({', '.join(value for _, value in arguments)})"
+        if result:
+            return self.let(function.rsplit("_", 1)[-1], text, "whole")
+        self(f"{text};")
+        return ""
 
 
 class StatementLoop(SampleLoop):
@@ -276,6 +378,8 @@ def _infix(operator: str, a: str, b: str) -> str:
 
 def _operand(text: str) -> str:
     """An expression as part of another: in parentheses unless all its blanks are within brackets."""
+    if text.startswith("-"):
+        return f"({text})"
     depth = 0
     for character in text:
         depth += (character in "([") - (character in ")]")

@@ -33,6 +33,10 @@ _REALS = {
 }
 
 
+PARAMETER_TYPES = {"array": "ptr", "wholes": "ptr", "real": "double", "whole": "i64"}
+"""Types of a function's parameters, by their kinds."""
+
+
 class Lines(Text, ArrayWriter):
     """Lines of one function.
 
@@ -111,6 +115,10 @@ class Lines(Text, ArrayWriter):
         """The larger of two doubles; NaN if one of them is."""
         return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
 
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+        return self.value(f"xor i1 {bit}, true")
+
     def as_real(self, a: str) -> str:
         """An integer as a double."""
         return self.value(f"uitofp i64 {a} to double")
@@ -177,8 +185,7 @@ class Lines(Text, ArrayWriter):
 
     def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
         """Call a function; it may give an integer."""
-        kinds = {"array": "ptr", "real": "double", "whole": "i64"}
-        given = ", ".join(f"{kinds[kind]} {value}" for kind, value in arguments)
+        given = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
         if result:
             return self.value(f"call i64 @{function}({given})")
         self(f"call void @{function}({given})")
@@ -308,7 +315,9 @@ class Lanes(Lines, SampleWriter):
             first = body(j, first)
         return first
 
-    stages = each
+    def stages(self, count: int, body: Callable[[Index], None]) -> None:
+        """Write the lines of every stage, one after the other."""
+        self.each(count, body)
 
     def pick(self, stage: Index, values: Sequence[str]) -> str:
         """The value of a stage."""
