@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.emit.c.driver import rk4_source
 from nacelle.emit.c.implicit import irk5_source
 from nacelle.emit.c.target import COptions
-from nacelle.emit.cuda.device import DeviceRk4
+from nacelle.emit.cuda.device import DeviceIrk5, DeviceRk4
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.emit.rk4 import IntegrationTask, Integrator
 from nacelle.program.program import Program, Variable
@@ -139,3 +139,25 @@ class EmulatedRk4(Integrator):
             )
         stored[:] = np.moveaxis(motion.x, 2, 0)
         return np.asarray(motion.final).T, np.asarray(motion.completed)
+
+
+class EmulatedIrk5(ImplicitIntegrator):
+    """The implicit method of a device, its statements run on this machine; motions beside it stand still."""
+
+    def __init__(self, program: Program, control: Program | None = None) -> None:
+        super().__init__(program, control)
+        self._made = program, control
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any) -> Irk5Result:
+        # The second of three motions, so that rows of numbers are strided.
+        x0, p = np.repeat(task.x0, 3, axis=0).T.copy(), np.repeat(task.p, 3, axis=0).T.copy()
+        x0[:, ::2] = 0.0
+        u = task.u.reshape(-1, 3, self.sizes.m, 1) if task.staged else task.u[:, :, None]
+        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+            motion = DeviceIrk5(*self._made).integrate(
+                *(cupy.asarray(x0), cupy.asarray(u), cupy.asarray(p)),
+                **{"h": h, "steps": task.steps, "every": task.every, "held": task.held},
+            )
+        stored[:] = motion.x[:, :, 1]
+        counts = (motion.completed, motion.status, motion.evaluations, motion.jacobians)
+        return Irk5Result(stored, *(int(count[1]) for count in counts))

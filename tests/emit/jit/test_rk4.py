@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from nacelle.emit.jit.target import JitOptions
 from nacelle.emit.registry import target
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.scalar import Array, pack, sin, tanh
-from support.c_drivers import CompiledIrk5
+from support.c_drivers import CompiledIrk5, EmulatedIrk5
 from support.cc import COMPILERS
 from support.driver_programs import pendulum, square_roots
 
@@ -238,6 +239,7 @@ def law(x: Array, w: Array, p: Array) -> Array:
 
 # Languages of which there is a compiler, and the method in each.
 LANGUAGES: dict[str, Any] = {"c": CompiledIrk5} if COMPILERS else {}
+LANGUAGES |= {"cuda": EmulatedIrk5} if shutil.which("g++") or shutil.which("clang++") else {}
 SMOOTH, ROUGH = [9.0, 0.5, 1.0], [9.0, 5.0, 1e-6]
 
 

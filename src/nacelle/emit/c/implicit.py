@@ -69,6 +69,8 @@ class StructSteps(StepTarget):
     """
 
     width = 1
+    head = "static"
+    """What comes before the functions that a run calls."""
 
     def __init__(
         self, dialect: Dialect, own: str, programs: Mapping[str, str], sizes: StepSizes, inputs: Sequence[str]
@@ -77,7 +79,23 @@ class StructSteps(StepTarget):
         self._given = dict(zip(("x0", "u", "p"), inputs, strict=True))
         self.texts: list[str] = []
         self._heads: dict[int, str] = {}
+        self._memory = {"work": f"{own}_work *work"}
+        self._prepare()
         ImplicitSteps(self, sizes).write()
+
+    def _prepare(self) -> None:
+        """What is needed before functions are written."""
+
+    def _run_head(self, parameters: list[str]) -> str:
+        """The head of the function that is called."""
+        real, (x, u, p) = self.dialect.real, self._given.values()
+        given = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
+        results = [f"{real} *states", f"{self.dialect.whole} *counts"]
+        return call(f"int {self.own}", [*self._memory.values(), *given, *parameters, *results])
+
+    def _run_begin(self) -> list[str]:
+        """Its first statements."""
+        return ["every = (every != 0 && states != NULL) ? every : steps + 1;", *self._unused()]
 
     def struct(self) -> list[str]:
         """The memory of a run."""
@@ -101,18 +119,14 @@ class StructSteps(StepTarget):
         kinds = {"array": f"{real} *", "wholes": f"{whole} *", "real": f"{real} ", "whole": f"{whole} "}
         own = [f"{kinds[kind]}{parameter}" for kind, parameter in parameters]
         if name == "run":
-            x, u, p = self._given.values()
-            given = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
-            own = [f"{self.own}_work *work", *given, *own, f"{real} *states", f"{whole} *counts"]
-            head = call(f"int {self.own}", own)
+            head = self._run_head(own)
         else:
-            own = [f"{self.own}_work *work", *own] if memory else own
-            head = call(f"static {whole if result else 'void'} {self.own}_{name}", own)
-        names = Identifiers((*_NAMES, *self._given.values(), *(parameter for _, parameter in parameters)))
-        c = Statements(self.dialect, names)
+            own = [*(self._memory.values() if memory else []), *own]
+            head = call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", own)
+        taken = (*self._memory, *_NAMES, *self._given.values(), *(parameter for _, parameter in parameters))
+        c = Statements(self.dialect, Identifiers(taken))
         self._heads[id(c)] = head
-        if name == "run":
-            c("every = (every != 0 && states != NULL) ? every : steps + 1;", *self._unused())
+        c(*(self._run_begin() if name == "run" else []))
         return c
 
     def _unused(self) -> list[str]:
@@ -134,7 +148,7 @@ class StructSteps(StepTarget):
         self, c: ArrayWriter, name: str, arguments: Sequence[tuple[str, str]], *, memory: bool, result: bool
     ) -> str:
         """Call a function."""
-        common = [("array", "work")] if memory else []
+        common = [("array", name) for name in self._memory] if memory else []
         return c.call(f"{self.own}_{name}", *common, *arguments, result=result)
 
     def array(self, c: ArrayWriter, name: str) -> str:
@@ -150,15 +164,20 @@ class StructSteps(StepTarget):
         assert isinstance(c, Statements)
         c(f"work->{name} = {value};")
 
+    def tile(self, program: str) -> tuple[str, int]:
+        """The array of a program's inputs and results, and where it begins there."""
+        return f"work->{program}", 0
+
     def fill(self, c: ArrayWriter, program: str, index: Index, vector: str) -> None:
         """Store an input of a program."""
-        c.store(vector, f"work->{program}", index)
+        array, begin = self.tile(program)
+        c.store(vector, array, c.whole("+", index, begin))
 
     def shift(self, c: ArrayWriter, program: str, index: Index, lane: int, value: str) -> None:
         """Store an input of a program."""
-        c.store(value, f"work->{program}", index)
+        self.fill(c, program, index, value)
 
-    def _bounds(self, program: str) -> tuple[int, int, int]:
+    def bounds(self, program: str) -> tuple[int, int, int]:
         """Where the second and the third input of a program begin, and its results."""
         n, m, k, given = self.sizes
         row = m if program == DERIVATIVE else given or 0
@@ -166,12 +185,13 @@ class StructSteps(StepTarget):
 
     def result(self, c: ArrayWriter, program: str, index: Index) -> str:
         """An entry of a program's results."""
-        return c.load(f"work->{program}", c.whole("+", index, self._bounds(program)[2]))
+        array, begin = self.tile(program)
+        return c.load(array, c.whole("+", index, begin + self.bounds(program)[2]))
 
     def evaluate(self, c: ArrayWriter, program: str) -> None:
         """Evaluate a program."""
         tile = f"work->{program}"
-        parts = [tile, *(f"{tile} + {begin}" for begin in self._bounds(program))]
+        parts = [tile, *(f"{tile} + {begin}" for begin in self.bounds(program))]
         c.call(self.programs[program], *(("array", part) for part in parts))
 
     def given(self, c: ArrayWriter, name: str, index: Index) -> str:
