@@ -299,8 +299,8 @@ class ImplicitSteps:
         for stage in STAGES:
             time = c.let("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
             _, first, second, third = self._lagrange(c, NODES, time)
-            row = [first, second, c.real("-", third, c.number(1.0))]
-            weights.append([c.let("weight", weight) for weight in row])
+            weights.append([c.let("weight", first), c.let("weight", second)])
+            weights[-1].append(c.let("weight", c.real("-", third, c.number(1.0))))
         with c.loop(0, self.n) as states:
             old = [c.load(stage, states.index) for stage in last]
             start = []

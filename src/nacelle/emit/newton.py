@@ -235,8 +235,10 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
             part = w.let("part", w.real("*", step.get(j), a.weights.get(j)))
             return w.product_sum(part, part, total)
 
-        length = w.let("length", w.root(w.fold("squares", a.n, zero, squares)))
-        finite = w.let("finite", w.bits("&", w.finite(error), w.finite(length)), "bit")
+        square = w.fold("squares", a.n, zero, squares)
+        length = w.let("length", w.root(square))
+        # The length is finite where its square is, which is known earlier.
+        finite = w.let("finite", w.bits("&", w.finite(error), w.finite(square)), "bit")
         solved = w.let("solved", w.bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit")
         unsolved = w.unless(rounds.active, solved)
         broken = w.let("broken", w.unless(unsolved, finite), "bit")

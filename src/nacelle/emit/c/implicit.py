@@ -5,6 +5,7 @@ All memory of a run is a struct of the caller; nothing is allocated.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -95,7 +96,7 @@ class StructSteps(StepTarget):
 
     def _run_begin(self) -> list[str]:
         """Its first statements."""
-        return ["every = (every != 0 && states != NULL) ? every : steps + 1;", *self._unused()]
+        return ["every = (every != 0 && states != NULL) ? every : steps + 1;"]
 
     def struct(self) -> list[str]:
         """The memory of a run."""
@@ -129,20 +130,15 @@ class StructSteps(StepTarget):
         c(*(self._run_begin() if name == "run" else []))
         return c
 
-    def _unused(self) -> list[str]:
-        """Statements that mention what a run without inputs, stages or parameters does not use."""
-        _, m, k, given = self.sizes
-        rows = m if given is None else given
-        names = [] if rows else [self._given["u"], "u_step"]
-        names += [] if given is None and m else ["u_stage"]
-        names += [] if k else [self._given["p"]]
-        return [f"(void){name};" for name in names]
-
     def end(self, c: ArrayWriter, result: int | None) -> None:
         """End a function."""
         assert isinstance(c, Statements)
+        head, body = self._heads.pop(id(c)), "\n".join(c.lines)
+        # Without inputs or parameters, and with a control, some arguments are not used.
+        names = [text.rstrip(",)").split()[-1].lstrip("*") for text in head[head.index("(") :].split(",")]
+        unused = [f"    (void){name};" for name in names if not re.search(rf"\b{name}\b", body)]
         last = [] if result is None else [f"    return {result};"]
-        self.texts.append("\n".join([self._heads.pop(id(c)), "{", *c.lines, *last, "}", ""]))
+        self.texts.append("\n".join([head, "{", *unused, body, *last, "}", ""]))
 
     def call(
         self, c: ArrayWriter, name: str, arguments: Sequence[tuple[str, str]], *, memory: bool, result: bool
