@@ -1,7 +1,8 @@
-"""The sampled form of the Runge-Kutta drivers, native and in NumPy, against a plain loop in Python."""
+"""The sampled form of the Runge-Kutta drivers of all targets against a plain loop in Python."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -20,6 +21,8 @@ from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.simulation.flow import flow
 from nacelle.spatial.scalar import Array, pack
+from support.c_drivers import CompiledRk4, EmulatedRk4
+from support.cc import COMPILERS
 from support.library import library_robot
 
 H_STEP = 0.02
@@ -52,7 +55,7 @@ LAWS: dict[str, tuple[Callable[..., Array], int, int, int]] = {
 
 @cache
 def drivers(law: str) -> dict[str, Integrator]:
-    """In NumPy, and in native code of several widths."""
+    """In NumPy, in native code of several widths, in C and in CUDA where they can be compiled."""
     function, nz, nw, np_ = LAWS[law]
     program = make_program(plant, None, {"s": (2,), "u": (2,), "p": (1,)})
     control = make_program(function, None, {"s": (2 + nz,), "w": (nw,), "p": (np_,)})
@@ -66,6 +69,10 @@ def drivers(law: str) -> dict[str, Integrator]:
     ):
         image = compile_rk4(program, options, control, sampled=True)
         made[name] = Rk4(image, program, control, sampled=True)
+    if COMPILERS:
+        made["c"] = CompiledRk4(program, control, sampled=True)
+    if shutil.which("g++") or shutil.which("clang++"):
+        made["cuda"] = EmulatedRk4(program, control, sampled=True)
     return made
 
 

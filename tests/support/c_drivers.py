@@ -1,9 +1,21 @@
-"""Small programs that the drivers in C run."""
+"""Small programs that the drivers in C run, and those drivers with the interface of the others."""
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from nacelle.emit.c.driver import rk4_source
+from nacelle.emit.c.implicit import irk5_source
+from nacelle.emit.c.target import COptions
+from nacelle.emit.cuda.device import DeviceIrk5, DeviceRk4
+from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
+from nacelle.emit.rk4 import IntegrationTask, Integrator
 from nacelle.program.program import Program, Variable
-from support.cc import EXACT, WARNINGS
+from support import fake_cupy
+from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
 
 FLAGS = (*WARNINGS, "-O2", *EXACT)
 
@@ -51,3 +63,101 @@ def pendulum(name: str = "pendulum", names: tuple[str, str, str] = ("x", "u", "p
     )
     inputs = (Variable(names[0], (2,)), Variable(names[1]), Variable(names[2], (2,)))
     return Program(name, inputs, (Variable("dx", (2,)),), code, (1, 11))
+
+
+class CompiledRk4(Integrator):
+    """The Runge-Kutta method in C with a control, one sample after the other."""
+
+    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+        super().__init__(program, control, sampled)
+        files = rk4_source(program, COptions(name="closed_loop"), control, sampled=sampled)
+        self._run = compile_shared(files, COMPILERS[0], FLAGS).closed_loop_rk4
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
+        final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
+        p = np.broadcast_to(task.p, (task.count, self.sizes.k)).copy()
+        completed, count = np.zeros(task.count, dtype=np.int64), ctypes.c_size_t
+        stride = 0 if len(task.u) == 1 else self.sizes.m
+        delay = () if self.sizes.sampled is None else (count(task.delay),)
+        for k in range(task.count):
+            done = count()
+            status = self._run(
+                *(pointer(final[k]), pointer(task.u), count(stride), pointer(p[k]), ctypes.c_double(h)),
+                *(count(task.steps), count(task.held), *delay, count(task.every), pointer(stored[k])),
+                ctypes.byref(done),
+            )
+            completed[k] = done.value
+            assert status == (2 if done.value < task.steps else 0)
+        return final, completed
+
+
+class CompiledIrk5(ImplicitIntegrator):
+    """The implicit method in C."""
+
+    def __init__(self, program: Program, control: Program | None = None, compiler: str = "") -> None:
+        super().__init__(program, control)
+        files = irk5_source(program, COptions(name="stiff_loop"), control)
+        files["size.c"] = '#include "stiff_loop_irk5.h"\nsize_t work_size(void);\n' + (
+            "size_t work_size(void) { return sizeof(stiff_loop_irk5_work); }\n"
+        )
+        library = compile_shared(files, compiler or COMPILERS[0], FLAGS)
+        library.work_size.restype = ctypes.c_size_t
+        self._run, self._bytes = library.stiff_loop_irk5, library.work_size()
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any) -> Irk5Result:
+        m, count = self.sizes.m, ctypes.c_size_t
+        u_step, u_stage = (3 * m, m) if task.staged else (0 if len(task.u) == 1 else m, 0)
+        # Whatever was in the memory before must not matter.
+        work, counts = np.full(self._bytes, 0xA5, np.uint8), np.zeros(4, dtype=np.uint64)
+        x = task.x0[0].copy()
+        status = self._run(
+            *(pointer(array) for array in (work, x, task.u, task.p)),
+            *(count(u_step), count(u_stage), ctypes.c_double(h)),
+            *(count(value) for value in (task.steps, task.every, task.held)),
+            *(pointer(stored), pointer(counts)),
+        )
+        completed, same, evaluations, jacobians = counts.tolist()
+        assert status == same
+        return Irk5Result(stored, completed, status, evaluations, jacobians)
+
+
+class EmulatedRk4(Integrator):
+    """The Runge-Kutta method of a device with a control, its statements run on this machine."""
+
+    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+        super().__init__(program, control, sampled)
+        self._made = program, control, sampled
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
+        program, control, sampled = self._made
+        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+            x0 = np.broadcast_to(task.x0, (task.count, self.sizes.n))
+            p = task.p[0] if len(task.p) == 1 else task.p.T.copy()
+            motion = DeviceRk4(program, control, sampled=sampled).integrate(
+                *(cupy.asarray(x0.T.copy()), cupy.asarray(task.u[:, :, None]), cupy.asarray(p)),
+                **{"h": h, "steps": task.steps, "every": task.every, "held": task.held, "delay": task.delay},
+            )
+        stored[:] = np.moveaxis(motion.x, 2, 0)
+        return np.asarray(motion.final).T, np.asarray(motion.completed)
+
+
+class EmulatedIrk5(ImplicitIntegrator):
+    """The implicit method of a device, its statements run on this machine; motions beside it stand still."""
+
+    def __init__(self, program: Program, control: Program | None = None) -> None:
+        super().__init__(program, control)
+        self._made = program, control
+
+    def _integrate(self, task: IntegrationTask, h: float, stored: Any) -> Irk5Result:
+        # The second of three motions, so that rows of numbers are strided.
+        x0, p = np.repeat(task.x0, 3, axis=0).T.copy(), np.repeat(task.p, 3, axis=0).T.copy()
+        x0[:, ::2] = 0.0
+        u = task.u.reshape(-1, 3, self.sizes.m, 1) if task.staged else task.u[:, :, None]
+        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+            motion = DeviceIrk5(*self._made).integrate(
+                *(cupy.asarray(x0), cupy.asarray(u), cupy.asarray(p)),
+                **{"h": h, "steps": task.steps, "every": task.every, "held": task.held},
+            )
+        stored[:] = motion.x[:, :, 1]
+        counts = (motion.completed, motion.status, motion.evaluations, motion.jacobians)
+        return Irk5Result(stored, *(int(count[1]) for count in counts))

@@ -12,7 +12,7 @@ and (α, β; -β, α), a Newton step solves with two matrices, one real and one 
 
     (γ/h - J) dw_1 = r_1      ((α - iβ)/h - J)(dw_2 + i dw_3) = r_2 + i r_3      r = T⁻¹ f - (Λ/h) w
 
-and J = ∂f/∂x by differences. The rules, the same here and in native code (`nacelle.emit.jit.irk5`):
+and J = ∂f/∂x by differences. The rules, the same here and where it is compiled (`nacelle.emit.irk5_steps`):
 
 - the iteration starts from the collocation polynomial of the step before, at first from zero;
 - sizes are max |dz_i| / (s_i + 1e-3 max s), s_i the larger of |x_i| and |z_i|; with the ratio θ of two

@@ -134,6 +134,10 @@ class Identifiers:
         """Start with names that are taken."""
         self._taken = set(taken)
 
+    def inner(self) -> Identifiers:
+        """Identifiers of a scope within this one."""
+        return Identifiers(self._taken)
+
     def take(self, *names: str) -> None:
         """Mark names as taken."""
         self._taken.update(names)

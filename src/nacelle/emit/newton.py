@@ -9,7 +9,8 @@ L the longest steps, one or each unknown's own, as units differ. The error belon
 no step is taken after the test, unless `polish` takes the one that the test has computed: convergence is
 quadratic, so only rounding is left then.
 
-The native form is in `nacelle.emit.jit.newton`; both follow the same rules.
+There are two statements of it here, which tests hold against each other: over all samples at a time, in NumPy
+(`NumpyNewton`), and for one sample, from which LLVM, C and CUDA are written (`write_newton`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.emit.loop_writer import Entries, Index, SampleWriter, Vector
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
 
@@ -192,6 +194,66 @@ class NumpyNewton(Solver):
             return int(one.status[0])
 
         return solve
+
+
+@dataclass(frozen=True)
+class NewtonLoop:
+    """What the iteration of a sample works on.
+
+    Attributes:
+        n: number of unknowns.
+        y: the unknowns.
+        step: dy, which the program gives.
+        error: the error, which the program gives.
+        weights: what makes the step a pure number (n).
+        evaluate: writes the evaluation of the program at y.
+        tolerance: as in `Rules`.
+        rounds: the most evaluations, one more than steps, an integer.
+        polish: as in `Rules`, a condition.
+    """
+
+    n: int
+    y: Vector
+    step: Vector
+    error: Entries
+    weights: Entries
+    evaluate: Callable[[], None]
+    tolerance: str
+    rounds: str
+    polish: str
+
+
+def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
+    """Write the iteration of a sample; give its status and the number of steps taken, integers."""
+    zero, one = w.number(0.0), w.number(1.0)
+    with w.rounds("round", a.rounds) as rounds:
+        status, taken = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
+        a.evaluate()
+        step, error = w.held(a.step, a.n), w.let("left", a.error.get(0))
+
+        def squares(j: Index, total: str) -> str:
+            part = w.let("part", w.real("*", step.get(j), a.weights.get(j)))
+            return w.product_sum(part, part, total)
+
+        square = w.fold("squares", a.n, zero, squares)
+        length = w.let("length", w.root(square))
+        # The length is finite where its square is, which is known earlier.
+        finite = w.let("finite", w.bits("&", w.finite(error), w.finite(square)), "bit")
+        solved = w.let("solved", w.bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit")
+        unsolved = w.unless(rounds.active, solved)
+        broken = w.let("broken", w.unless(unsolved, finite), "bit")
+        ended = w.choose(broken, NOT_FINITE, status, "whole")
+        rounds.hand(status, w.choose(solved, CONVERGED, ended, "whole"))
+        room = w.whole("<", w.whole("+", rounds.index, 1), a.rounds)
+        going = w.let("going", w.only_if(room, w.bits("&", unsolved, finite)), "bit")
+        last = w.only_if(a.polish, w.bits("&", solved, finite))
+        scale = w.let("scale", w.choose(w.real(">", length, one), w.real("/", one, length), one))
+        y = a.y
+        with w.where(w.bits("|", going, last)):
+            w.each(a.n, lambda j: y.put(j, w.real("+", y.get(j), w.real("*", scale, step.get(j)))))
+        rounds.leave_unless(going)
+        rounds.count(taken)
+    return status, taken
 
 
 def newton_sizes(program: Program) -> tuple[int, int]:

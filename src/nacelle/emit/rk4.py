@@ -21,7 +21,8 @@ so the u of x0 acts during the first D steps. A run is a number of whole periods
 needs to go on. X after a step has s at its end, and z and u as they are during it. It must be finite as a
 whole: u⁺ counts from where it acts, z⁺ from where it is made.
 
-The native form is in `nacelle.emit.jit.rk4`; both follow the same rules.
+There are two statements of it here, which tests hold against each other: over all samples at a time, in NumPy
+(`NumpyRk4`), and for one sample, from which LLVM, C and CUDA are written (`write_rk4`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.emit.loop_writer import Entries, Index, SampleWriter, Vector
 from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, sample_count
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
@@ -149,10 +151,7 @@ class Sizes:
         inputs = rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
         if steps < 0 or every < 1 or held < 1:
             raise ValueError(f"steps = {steps}, every = {every} and held = {held} must be positive")
-        if delay and self.sampled is None:
-            raise ValueError(f"delay = {delay} is for a sampled control only")
-        if not 0 <= delay < held:
-            raise ValueError(f"delay = {delay} must be at least 0 and less than held = {held}")
+        require_delay(delay, held, sampled=self.sampled is not None)
         if held > 1 and (staged or steps % held):
             raise ValueError(
                 f"inputs held over {held} steps have a row for so many, and {steps} are no multiple"
@@ -160,6 +159,14 @@ class Sizes:
         if len(inputs) not in (1, steps // held) if not staged else len(inputs) != 3 * steps:
             raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps // held} steps")
         return IntegrationTask(start, inputs, parameters, staged, steps, every, held, delay)
+
+
+def require_delay(delay: int, held: int, *, sampled: bool) -> None:
+    """Refuse a delay that is none of a sampled control, or not within a period of so many steps."""
+    if delay and not sampled:
+        raise ValueError(f"delay = {delay} is for a sampled control only")
+    if not 0 <= delay < held:
+        raise ValueError(f"delay = {delay} must be at least 0 and less than held = {held}")
 
 
 @dataclass(frozen=True)
@@ -326,3 +333,156 @@ class _Rows:
         out = np.empty((len(x), self.size))
         self._kernel.run([np.ascontiguousarray(array) for array in (x, u, p)], [out], threads)
         return out
+
+
+# ---- the steps of a sample, for LLVM, C and CUDA
+
+
+@dataclass(frozen=True)
+class SampledLoop:
+    """What a sampled control has beside one that is not, in the steps of a sample.
+
+    Attributes:
+        nz: number of its states.
+        z: its states, the part of X.
+        z_made: what it gives for them.
+        u: the inputs that act on the plant, the part of X.
+        delay: after how many steps of a period what it gives acts, an integer.
+    """
+
+    nz: int
+    z: Vector
+    z_made: Entries
+    u: Vector
+    delay: str
+
+
+@dataclass(frozen=True)
+class ControlLoop:
+    """A control in the steps of a sample.
+
+    Attributes:
+        u_made: the inputs that it gives; may be where the derivative takes them.
+        evaluate: writes its evaluation, with a row of w.
+        held: over how many steps they are held, an integer.
+        sampled: what a sampled control has beside this.
+    """
+
+    u_made: Entries
+    evaluate: Callable[[str], None]
+    held: str
+    sampled: SampledLoop | None = None
+
+
+@dataclass(frozen=True)
+class Rk4Loop:
+    """What the steps of a sample work on.
+
+    Attributes:
+        n: number of states that are integrated.
+        m: number of inputs of the derivative.
+        x: the states, between steps.
+        at: the states at which the derivative is evaluated.
+        u: the inputs with which it is; without a control its evaluation sees to them.
+        slope: what it gives.
+        total: the sum of what it has given in this step.
+        after: the states after the step; may be `at`.
+        begin: writes what comes before the stages of a step.
+        evaluate: writes its evaluation, at a stage of the step.
+        h: length of a step, a number.
+        steps: number of steps, an integer.
+        is_stored: whether the state after so many steps is stored, a condition.
+        store: writes how it is.
+        control: what gives u.
+    """
+
+    n: int
+    m: int
+    x: Vector
+    at: Vector
+    u: Vector
+    slope: Entries
+    total: Vector
+    after: Vector
+    begin: Callable[[str], None]
+    evaluate: Callable[[Index], None]
+    h: str
+    steps: str
+    is_stored: Callable[[str], str]
+    store: Callable[[str], None]
+    control: ControlLoop | None = None
+
+
+def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
+    """Write the steps of a sample; give the number of those that are completed, an integer."""
+    zero, one, two = (w.number(value) for value in (0.0, 1.0, 2.0))
+    half, sixth = w.let("half", w.real("/", a.h, two)), w.let("sixth", w.real("/", a.h, w.number(6.0)))
+    sampled = None if a.control is None else a.control.sampled
+    with w.rounds("step", a.steps) as steps:
+        completed, x = steps.carry("completed", 0, "whole"), w.held(a.x, a.n)
+        a.begin(steps.index)
+        if a.control is not None:
+            _write_control(w, a, a.control, steps.index)
+
+        def begin(j: Index) -> None:
+            a.at.put(j, x.get(j))
+            a.total.put(j, zero)
+
+        w.each(a.n, begin)
+
+        def stage(k: Index) -> None:
+            a.evaluate(k)
+            weight = w.let("weight", w.pick(k, [one, two, two, one]))
+            reach = w.let("reach", w.pick(k, [half, half, a.h, a.h]))
+
+            def entry(j: Index) -> None:
+                rate = w.let("rate", a.slope.get(j))
+                share = rate if weight == one else w.real("*", weight, rate)
+                # Where stages are written one by one, the first begins the sum and the last leads nowhere.
+                a.total.put(j, share if k == 0 else w.real("+", a.total.get(j), share))
+                if k != 3:
+                    a.at.put(j, w.product_sum(reach, rate, x.get(j)))
+
+            w.each(a.n, entry)
+
+        w.stages(4, stage)
+        w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
+        # X must be finite as a whole: beside s what z and u are during this step.
+        moved: list[tuple[Vector, Entries, int]] = [(x, a.after, a.n)]
+        if sampled is not None:
+            moved += [(sampled.z, sampled.z_made, sampled.nz), (sampled.u, a.u, a.m)]
+        going = steps.active
+        for _, new, size in moved:
+            going = _all_finite(w, going, new, size)
+        steps.leave_unless(going)
+        for old, new, size in moved:
+            _move(w, old, new, size)
+        steps.count(completed)
+        following = w.let("following", w.whole("+", steps.index, 1), "whole")
+        with w.when(a.is_stored(following)):
+            a.store(following)
+    return completed
+
+
+def _all_finite(w: SampleWriter, bit: str, vector: Entries, size: int) -> str:
+    """Whether a bit is set, and all entries of a vector are finite."""
+    return w.fold("finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.finite(vector.get(j))), "bit")
+
+
+def _move(w: SampleWriter, to: Vector, vector: Entries, size: int) -> None:
+    """Write a vector into another."""
+    w.each(size, lambda j: to.put(j, vector.get(j)))
+
+
+def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str) -> None:
+    """Write what gives the inputs of a step."""
+    row = w.let("row", w.whole("/", step, control.held), "whole")
+    phase = w.let("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
+    with w.when(w.whole("==", phase, 0)):
+        control.evaluate(row)
+    made = control.u_made
+    if control.sampled is not None:
+        before, acts = control.sampled.u, w.whole(">=", phase, control.sampled.delay)
+        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, made.get(j), before.get(j))))
+    elif made is not a.u:
+        _move(w, a.u, made, a.m)

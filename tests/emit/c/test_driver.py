@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from nacelle.emit.c.driver import newton_source, rk4_source
+from nacelle.emit.c.implicit import irk5_source
 from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED
 from nacelle.emit.registry import TargetError
 from nacelle.program.program import Program, Variable
 from support.c_drivers import FLAGS, circle_and_line, pendulum
-from support.cc import COMPILERS, SANITIZE, compile_shared, pointer, run_executable
+from support.cc import COMPILERS, SANITIZE, WARNINGS, compile_shared, pointer, run_executable
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
@@ -58,7 +59,43 @@ def test_hostile_names(compiler: str) -> None:
     )
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_sanitizers_of_implicit_steps(compiler: str) -> None:
+    """A run that ends and one that fails, in memory of which nothing was set; then a step without inputs."""
+    files = irk5_source(pendulum(names=("work", "h", "steps")), COptions(name="pendulum_it"))
+    decay = Program(
+        "decay_it",
+        (Variable("x"), Variable("u", (0,)), Variable("p", (0,))),
+        (Variable("dx"),),
+        (("input", 0), ("neg", 0)),
+        (1,),
+    )
+    files |= irk5_source(decay)
+    files["main.c"] = """
+        #include <math.h>
+        #include "pendulum_it_irk5.h"
+        #include "decay_it_irk5.h"
+        int main(void) {
+            static pendulum_it_irk5_work work;
+            decay_it_irk5_work small;
+            double x[2] = {1.0, 0.0}, states[4], y[1] = {1.0};
+            const double u[30] = {0.0}, p[2] = {4.0, 0.7}, bad[1] = {NAN};
+            size_t counts[4];
+            int end = pendulum_it_irk5(&work, x, u, p, 3, 1, 0.01, 10, 5, 1, states, counts);
+            end += counts[0] != 10 || counts[3] == 0 || states[2] != x[0] || x[0] > 0.99;
+            end += pendulum_it_irk5(&work, x, bad, p, 0, 0, 0.01, 3, 0, 1, NULL, NULL) != 1;
+            end += decay_it_irk5(&small, y, NULL, NULL, 0, 0, 0.1, 10, 0, 1, NULL, NULL);
+            return end || fabs(y[0] - exp(-1.0)) > 1e-8;
+        }
+    """
+    run_executable(files, compiler, (*WARNINGS, *SANITIZE))
+
+
 def test_programs_of_another_form() -> None:
+    with pytest.raises(TargetError, match="type double"):
+        irk5_source(pendulum(), COptions(real="float"))
+    with pytest.raises(TargetError, match="not a derivative program"):
+        irk5_source(circle_and_line())
     with pytest.raises(TargetError, match="a Newton step has"):
         newton_source(pendulum())
     with pytest.raises(TargetError, match="a derivative has"):

@@ -12,9 +12,10 @@ import pytest
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NumpyNewton
-from nacelle.emit.registry import target
-from nacelle.program.program import Program
-from support.c_drivers import FLAGS, circle_and_line, pendulum
+from nacelle.emit.registry import TargetError, target
+from nacelle.emit.rk4 import NumpyRk4
+from nacelle.program.program import Program, Variable
+from support.c_drivers import FLAGS, CompiledRk4, circle_and_line, pendulum
 from support.cc import COMPILERS, compile_shared, pointer
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
@@ -239,3 +240,27 @@ def test_newton_in_float(newton_library: Any) -> None:
     assert status == CONVERGED
     np.testing.assert_allclose(y @ y, 4.0, rtol=1e-5)
     assert not hasattr(newton_library, "meet_float_newton_batch")
+
+
+# ---- A control that is held, in C
+
+
+def test_a_control_is_held() -> None:
+    """The law u = w - p0 θ, asked at every third step; a row of w a period, or one for all."""
+    code = (*(("input", k) for k in range(5)), ("mul", 3, 0), ("sub", 2, 5))
+    inputs = (Variable("x", (2,)), Variable("w"), Variable("p", (2,)))
+    law = Program("law", inputs, (Variable("u"),), code, (6,))
+    kernel = target("numpy").kernel
+    assert kernel is not None
+    plain, compiled = NumpyRk4(pendulum(), kernel, law), CompiledRk4(pendulum(), law)
+    rng = np.random.default_rng(4)
+    x0, p = rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, (3, 2))
+    for rows in (1, 4):
+        w = rng.normal(size=(rows, 1))
+        want, got = (driver.integrate(x0, w, p, h=0.02, steps=12, held=3) for driver in (plain, compiled))
+        np.testing.assert_allclose(got.x, want.x, rtol=1e-13)
+        np.testing.assert_array_equal(got.status, 0)
+    with pytest.raises(TargetError, match="no control program"):
+        rk4_source(pendulum(), control=circle_and_line())
+    with pytest.raises(TargetError, match="no control that could be sampled"):
+        rk4_source(pendulum(), sampled=True)

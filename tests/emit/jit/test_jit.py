@@ -15,9 +15,10 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
+from nacelle.emit.irk5_steps import DERIVATIVE, StepSizes
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.irk5 import StageLayout, Stages, column_stride, factor_and_solve
+from nacelle.emit.jit.irk5 import NativeSteps
 from nacelle.emit.jit.order import Memory, moves, order, residence, values_read
 from nacelle.emit.jit.plan import Style, fuse, plan
 from nacelle.emit.jit.signs import never_negative, operands, without_negations, zero_tells
@@ -31,6 +32,7 @@ from nacelle.emit.jit.target import (
     module,
     vector_width,
 )
+from nacelle.emit.lu import column_stride
 from nacelle.emit.machine import host
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.spatial.scalar import Array, cos, pack, sin
@@ -39,16 +41,24 @@ from support.random_programs import assert_within, empty_outputs, evaluate, rand
 # ---- LU factorisation and solves in native code, against LAPACK
 
 _ENTRY = """define void @both(ptr %re, ptr %im, ptr %scales, ptr %pivots, ptr %x, ptr %y) #0 {{
-call void @{kind}_factor(ptr %re, ptr %im, ptr %scales, ptr %pivots)
-call void @{kind}_solve(ptr %re, ptr %im, ptr %pivots, ptr %x, ptr %y)
+call void @{kind}_factor({matrix}, ptr %scales, ptr %pivots)
+call void @{kind}_solve({matrix}, ptr %pivots, {side})
 ret void
 }}"""
+_ARGUMENTS = {
+    "real": {"matrix": "ptr %re", "side": "ptr %x"},
+    "complex": {"matrix": "ptr %re, ptr %im", "side": "ptr %x, ptr %y"},
+}
 
 
 @cache
 def library(n: int, kind: str) -> Library:
-    text = factor_and_solve(n, vector_width(DEFAULT), host().fma, f"{kind}_", complex_=kind == "complex")
-    return Library(compile_text(module([text, _ENTRY.format(kind=kind)], DEFAULT)), ("both",))
+    program = make_program(lambda x, u, p: x, None, {"x": (n,), "u": (0,), "p": (0,)})
+    plan, width = make_plan(program), vector_width(DEFAULT)
+    steps = NativeSteps({DERIVATIVE: plan}, StepSizes(n, 0, 0), width, host().fma)
+    entry = _ENTRY.format(kind=kind, **_ARGUMENTS[kind])
+    text = module([evaluation(plan, width, "v_"), *steps.texts, entry], DEFAULT)
+    return Library(compile_text(text), ("both",))
 
 
 def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -125,8 +135,8 @@ def test_the_jacobian(begin: float) -> None:
     """At inputs on the parabola through those of the stages, which may be of any time of the step."""
     program = make_program(coupled, None, {"x": (N,), "u": (1,), "p": (1,)})
     width, plan = vector_width(DEFAULT), make_plan(program)
-    stages = Stages(plan, StageLayout(N, 1, width), 1, host().fma)
-    text = module([evaluation(plan, width, "v_"), *stages.texts()], DEFAULT)
+    stages = NativeSteps({DERIVATIVE: plan}, StepSizes(N, 1, 1), width, host().fma)
+    text = module([evaluation(plan, width, "v_"), *stages.texts], DEFAULT)
     text = text.replace("define internal void @irk5_jacobian", "define void @irk5_jacobian")
     library = Library(compile_text(text), ("irk5_jacobian",))
     tile, work = aligned_memory(stride(plan, width)), np.zeros(stages.layout.size)

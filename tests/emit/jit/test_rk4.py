@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.emit.irk5 import Irk5Result, NumpyIrk5
+from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result, NumpyIrk5
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.irk5 import Irk5, compile_irk5
 from nacelle.emit.jit.newton import Newton, compile_newton
@@ -18,6 +19,8 @@ from nacelle.emit.jit.target import JitOptions
 from nacelle.emit.registry import target
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.scalar import Array, pack, sin, tanh
+from support.c_drivers import CompiledIrk5, EmulatedIrk5
+from support.cc import COMPILERS
 from support.driver_programs import pendulum, square_roots
 
 
@@ -234,21 +237,27 @@ def law(x: Array, w: Array, p: Array) -> Array:
     return pack([w[0] - x[0] * p[0], w[1] + x[1]])
 
 
+# Languages of which there is a compiler, and the method in each.
+LANGUAGES: dict[str, Any] = {"c": CompiledIrk5} if COMPILERS else {}
+LANGUAGES |= {"cuda": EmulatedIrk5} if shutil.which("g++") or shutil.which("clang++") else {}
 SMOOTH, ROUGH = [9.0, 0.5, 1.0], [9.0, 5.0, 1e-6]
 
 
 @cache
-def drivers(controlled: bool = False, width: int | None = None) -> tuple[Irk5, NumpyIrk5]:
+def drivers(controlled: bool = False, width: int | str | None = None) -> tuple[ImplicitIntegrator, NumpyIrk5]:
+    """In native code of a width, or in a language, and in NumPy."""
     kernel = target("numpy").kernel
     assert kernel is not None
     program = make_program(pendulum_of_irk5, None, {"x": (3,), "u": (2,), "p": (3,)})
     control = make_program(law, None, {"x": (3,), "w": (2,), "p": (3,)}) if controlled else None
-    options = JitOptions(width=width)
-    native = Irk5(compile_irk5(program, options, control), program, control)
-    return native, NumpyIrk5(program, kernel, control)
+    plain = NumpyIrk5(program, kernel, control)
+    if isinstance(width, str):
+        return LANGUAGES[width](program, control), plain
+    image = compile_irk5(program, JitOptions(width=width), control)
+    return Irk5(image, program, control), plain
 
 
-def both(*arrays: Any, control: bool = False, width: int | None = None, **how: Any) -> Irk5Result:
+def both(*arrays: Any, control: bool = False, width: int | str | None = None, **how: Any) -> Irk5Result:
     native, plain = (driver.integrate(*arrays, **how) for driver in drivers(control, width))
     assert (native.status, native.completed) == (plain.status, plain.completed)
     # Rounding may end an iteration one round sooner.
@@ -258,10 +267,10 @@ def both(*arrays: Any, control: bool = False, width: int | None = None, **how: A
     return native
 
 
-@pytest.mark.parametrize("width", [2, 8])
+@pytest.mark.parametrize("width", [2, 8, *LANGUAGES])
 @pytest.mark.parametrize("rows", ["constant", "held", "stages"])
 @pytest.mark.parametrize("p", [SMOOTH, ROUGH])
-def test_states(width: int, rows: str, p: list[float]) -> None:
+def test_states(width: int | str, rows: str, p: list[float]) -> None:
     rng = np.random.default_rng(3)
     shape = {"constant": (1, 2), "held": (24, 2), "stages": (24, 3, 2)}[rows]
     result = both([1.0, 0.5, 0.2], 0.3 * rng.normal(size=shape), p, h=0.05, steps=24, every=4, width=width)
@@ -274,10 +283,11 @@ def test_states(width: int, rows: str, p: list[float]) -> None:
     assert (abs(result.x[-1, 1]) < 1e-5) == stops
 
 
-def test_a_control_is_held() -> None:
+@pytest.mark.parametrize("width", [None, *LANGUAGES])
+def test_a_control_is_held(width: str | None) -> None:
     rng = np.random.default_rng(7)
     w = rng.normal(size=(6, 2))
-    slow = both([1.0, 0.5, 0.2], w, SMOOTH, control=True, h=0.02, steps=18, every=3, held=3)
+    slow = both([1.0, 0.5, 0.2], w, SMOOTH, control=True, width=width, h=0.02, steps=18, every=3, held=3)
     fine = both([1.0, 0.5, 0.2], np.repeat(w, 3, axis=0), SMOOTH, control=True, h=0.02, steps=18, every=3)
     assert np.max(np.abs(slow.x - fine.x)) > 1e-4
     s = np.array([1.0, 0.5, 0.2])
@@ -287,8 +297,9 @@ def test_a_control_is_held() -> None:
         np.testing.assert_allclose(slow.x[k], s, rtol=0.0, atol=1e-9)
 
 
-def test_steps_that_fail() -> None:
-    result = both([1.0, np.nan, 0.2], [[0.0, 0.0]], SMOOTH, h=0.05, steps=3)
+@pytest.mark.parametrize("width", [None, *LANGUAGES])
+def test_steps_that_fail(width: str | None) -> None:
+    result = both([1.0, np.nan, 0.2], [[0.0, 0.0]], SMOOTH, width=width, h=0.05, steps=3)
     assert (result.status, result.completed) == (1, 0)
     assert np.isnan(result.x).all()
     for driver in drivers():

@@ -13,16 +13,21 @@ The status is 0 if all went well, 2 if a number was not finite.
 
 from __future__ import annotations
 
-from nacelle.emit.c.iterations import Dialect, indented, newton_loop, rk4_loop
+from dataclasses import replace
+
+from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
 from nacelle.emit.c.parts import call
 from nacelle.emit.c.target import COptions, Interface, c_source, framed
+from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers
+from nacelle.emit.newton import NewtonLoop, write_newton
 from nacelle.emit.registry import TargetError
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, SampledSizes, sizes, write_rk4
 from nacelle.program.program import Program
 
 
 def input_names(interface: Interface, own: str, fixed: str) -> list[str]:
-    """Give the names of the inputs in a driver, apart from the words that the driver has for itself."""
+    """Give the names of the inputs in a driver, apart from those of its other arguments."""
     names = Identifiers((*fixed.split(), own, f"{own}_batch", interface.name, interface.real))
     inputs = []
     for array in interface.inputs:
@@ -39,9 +44,15 @@ def sizes_of(program: Program) -> str:
     return f"this program has inputs {inputs or 'none'} and outputs {outputs or 'none'}"
 
 
-def _joined(loop: list[str]) -> str:
-    """The lines of a loop in a function."""
-    return "\n".join(indented(loop))
+def _statements(interface: Interface, options: COptions, whole: str, taken: str) -> Statements:
+    """Begin the statements of a driver, in which names are taken: those of its arguments and arrays."""
+    names = Identifiers((*taken.split(), interface.name, interface.real))
+    return Statements(Dialect(interface.real, whole, options.real), names)
+
+
+def _array(code: Statements, name: str, offset: int = 0) -> ArrayVector:
+    """A vector that is an array of a driver, from an entry on."""
+    return ArrayVector(code, lambda j: f"{name}[{offset} + {j}]" if offset else f"{name}[{j}]")
 
 
 def prototype(text: str) -> str:
@@ -49,10 +60,10 @@ def prototype(text: str) -> str:
     return text[: text.index("\n{")] + ";\n"
 
 
-def driver_files(own: str, name: str, header: str, text: str) -> dict[str, str]:
-    """Give the files of a driver called `own` around the program `name`."""
+def driver_files(own: str, names: list[str], header: str, text: str) -> dict[str, str]:
+    """Give the files of a driver called `own` around programs of some names."""
     return {
-        f"{own}.h": "\n".join(framed(f"{own}_h_included", [f'"{name}.h"'], [header])),
+        f"{own}.h": "\n".join(framed(f"{own}_h_included", [f'"{name}.h"' for name in names], [header])),
         f"{own}.c": f'/* {own}: see the header. */\n#include "{own}.h"\n\n#include <math.h>\n\n{text}',
     }
 
@@ -85,17 +96,15 @@ _NEWTON = """\
 {{
     {real} step[{size}];
     {real} last[1];
-    {real} left;
-    int status = 1;
-    int taken = 0;
+    const unsigned rounds = (unsigned)(cap > 0 ? cap : 0) + 1;
 {loop}
     if (iterations != NULL) {{
-        *iterations = taken;
+        *iterations = (int){taken};
     }}
     if (error != NULL) {{
-        *error = left;
+        *error = last[0];
     }}
-    return status;
+    return (int){status};
 }}
 """
 
@@ -148,8 +157,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     y, *parameters = input_names(
         interface,
         own,
-        "tolerance cap weights polish status iterations error step last left taken squares length part "
-        "solved found n i j d",
+        "tolerance cap weights polish status iterations error step last rounds found n i",
     )
     strides = [f"{name}_stride" for name in parameters]
     real, size = interface.real, program.inputs[0].size
@@ -163,9 +171,22 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     limits = [f"{real} tolerance", "int cap", f"const {real} *weights", "int polish"]
     results = ["int *iterations", f"{real} *error"]
     head = call(f"int {own}", [*single, *limits, *results])
-    d = Dialect(real, {"y": f"{y}[j]", "step": "step[j]", "error": "last[0]"}, single=options.real == "float")
-    evaluate = [call(interface.name, [y, *parameters, "step", "last"], 8) + ";"]
-    text = _NEWTON.format(**common, head=head, loop=_joined(newton_loop(d, size, evaluate)))
+    arguments = "tolerance cap weights polish iterations error step last rounds"
+    code = _statements(interface, options, "unsigned", " ".join([arguments, own, y, *parameters]))
+    zero = code.number(0.0)
+    loop = NewtonLoop(
+        n=size,
+        y=_array(code, y),
+        step=_array(code, "step"),
+        error=_array(code, "last"),
+        weights=Expressions(lambda j: f"(weights != NULL ? weights[{j}] : {zero})"),
+        evaluate=lambda: code(call(interface.name, [y, *parameters, "step", "last"], 8) + ";"),
+        tolerance="tolerance",
+        rounds="rounds",
+        polish="polish",
+    )
+    status, taken = write_newton(code, loop)
+    text = _NEWTON.format(**common, head=head, loop=code.text(), status=status, taken=taken)
     header = _NEWTON_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
     if options.batch:
         heads = ["size_t n", f"{real} *{y}"]
@@ -177,7 +198,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(moved))
         header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + prototype(batch)
         text += "\n" + batch
-    return c_source(program, options) | driver_files(own, interface.name, header, text)
+    return c_source(program, options) | driver_files(own, [interface.name], header, text)
 
 
 # ---- the Runge-Kutta method with a fixed step in C, around the entry of a program for one sample
@@ -190,7 +211,7 @@ _RK4_REMARK = """\
 {arrays}
  *   h        size of a step
  *   steps    number of steps
- *   every    {x} after every such number of steps is stored; 0: none
+{control} *   every    {x} after every such number of steps is stored; 0: none
  *   states   out, the stored states, steps / every rows; the start is not among them; may be NULL
  *   done     out, steps done; may be NULL
  *
@@ -199,35 +220,53 @@ _RK4_REMARK = """\
  */
 """
 
+_HELD_REMARK = """\
+ *   held     steps of a period: at the begin of each the control gives what acts on the plant, and takes
+ *            the next {w}; at least 1
+"""
+
+_DELAY_REMARK = """\
+ *   delay    steps of a period after which what the control gives acts; until then it is what acted before.
+ *            Less than held
+"""
+
 _RK4 = """\
 {head}
 {{
-    {real} at[{size}];
-    {real} slope[{size}];
-    {real} total[{size}];
-    size_t step = 0;
+{arrays}
 {loop}
     if (done != NULL) {{
-        *done = step;
+        *done = {completed};
     }}
-    return (step < steps) ? 2 : 0;
+    return ({completed} < steps) ? 2 : 0;
 }}
 """
 
 
-def rk4_source(program: Program, options: COptions | None = None) -> dict[str, str]:
+def rk4_source(
+    program: Program,
+    options: COptions | None = None,
+    control: Program | None = None,
+    *,
+    sampled: bool = False,
+) -> dict[str, str]:
     """Write the classical Runge-Kutta method around a program, which is written too.
 
     Args:
         program: the derivative. Inputs: the state x, then the input u that is held over a step, then any
             parameters. Output: dx, of the size of x.
         options: how C is written.
+        control: what gives u at the begin of every period, of inputs x, w and p; the derivative then has the
+            inputs x, u and p.
+        sampled: whether it has memory and a delay (`nacelle.emit.rk4`): its inputs are [s; z], w and P, its
+            output [u; z+], and the state is [s; z; u].
 
     Returns:
-        The text of each file, by its name: NAME.h, NAME.c, NAME_rk4.h and NAME_rk4.c.
+        The text of each file, by its name: NAME.h, NAME.c, NAME_rk4.h and NAME_rk4.c; those of a control are
+        NAME_control.h and NAME_control.c.
 
     Raises:
-        TargetError: if the program's inputs and outputs are not those of a derivative.
+        TargetError: if a program's inputs and outputs are not those of a derivative or of its control.
     """
     options = options or COptions()
     if (
@@ -237,29 +276,120 @@ def rk4_source(program: Program, options: COptions | None = None) -> dict[str, s
     ):
         raise TargetError(f"a derivative has inputs x, u, ... and output dx (size of x): {sizes_of(program)}")
     interface = Interface(program, options)
-    own = f"{interface.name}_rk4"
+    own, n = f"{interface.name}_rk4", program.inputs[0].size
+    files = c_source(program, options)
+    law, form, whole = None, None, n
+    if control is not None or sampled:
+        try:
+            found = sizes(program, control, sampled=sampled)
+        except ValueError as error:
+            raise TargetError(str(error)) from None
+        assert control is not None
+        whole, form = found.n, found.sampled
+        law = Interface(control, replace(options, name=f"{interface.name}_control"))
+        files |= c_source(control, law.options)
     x, *others = input_names(
-        interface, own, "h steps every states done at slope total step stage ahead finite j k more sum"
+        law or interface, own, "h steps every held delay states done at slope total acting made"
     )
-    real, size = interface.real, program.inputs[0].size
-    common = {"own": own, "name": interface.name, "real": real, "size": size, "x": x}
-    heads = [f"{real} *{x}"]
-    passed = list(others)
-    lines = [f" *   {x}: in the start, out the last state; {size} numbers"]
+    given = (law or interface).program.inputs
+    lines = [f" *   {x}: in the start, out the last state; {whole} numbers"]
+    if form is not None:
+        lines[0] += f": {form.s} of the plant, {form.z} of the control, {form.u} that act on the plant"
+    heads = [f"{interface.real} *{x}"]
     if others:
-        u = others[0]
-        heads += [f"const {real} *{u}", f"size_t {u}_stride"]
-        passed[0] = f"{u} + step * {u}_stride"
-        held = f"{program.inputs[1].size} numbers"
-        lines.append(f" *   {u}: input, {held} a step, {u}_stride apart; stride 0: the same at every step")
-    for name, variable in zip(others[1:], program.inputs[2:], strict=True):
-        heads.append(f"const {real} *{name}")
+        u, often = others[0], "step" if law is None else "period"
+        heads += [f"const {interface.real} *{u}", f"size_t {u}_stride"]
+        held = f"{given[1].size} numbers a {often}, {u}_stride apart"
+        lines.append(f" *   {u}: input, {held}; stride 0: the same at every {often}")
+    for name, variable in zip(others[1:], given[2:], strict=True):
+        heads.append(f"const {interface.real} *{name}")
         lines.append(f" *   {name}: parameter, {variable.size} numbers")
-    heads += [f"{real} h", "size_t steps", "size_t every", f"{real} *states", "size_t *done"]
-    entries = {"x": f"{x}[j]", "at": "at[j]", "slope": "slope[j]", "total": "total[j]"}
-    evaluate = [call(interface.name, ["at", *passed, "slope"], 12) + ";"]
-    store, stored = f"states[{{first}} + j] = {x}[j];", "every != 0 && states != NULL"
-    loop = rk4_loop(Dialect(real, entries), size, [], evaluate, store, stored)
-    text = _RK4.format(**common, head=call(f"int {own}", heads), loop=_joined(loop))
-    header = _RK4_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
-    return c_source(program, options) | driver_files(own, interface.name, header, text)
+    periods = [] if law is None else ["size_t held"] if form is None else ["size_t held", "size_t delay"]
+    heads += [f"{interface.real} h", "size_t steps", *periods]
+    heads += ["size_t every", f"{interface.real} *states", "size_t *done"]
+    arrays = {"at": n, "slope": n, "total": n}
+    if law is not None:
+        arrays["acting"] = program.inputs[1].size
+    if form is not None:
+        arrays["made"] = form.u + form.z
+    code = _statements(interface, options, "size_t", " ".join([own, x, *others, _RK4_NAMES, *arrays]))
+    completed = write_rk4(code, _rk4_loop(code, interface, law, form, [x, *others]))
+    remarks = [_HELD_REMARK.format(w=others[0])] if law is not None else []
+    remarks += [_DELAY_REMARK] if form is not None else []
+    text = _RK4.format(
+        head=call(f"int {own}", heads),
+        arrays="\n".join(f"    {interface.real} {name}[{size}];" for name, size in arrays.items() if size),
+        loop=code.text(),
+        completed=completed,
+    )
+    header = _RK4_REMARK.format(own=own, x=x, arrays="\n".join(lines), control="".join(remarks))
+    includes = [interface.name] if law is None else [interface.name, law.name]
+    return files | driver_files(own, includes, header + prototype(text), text)
+
+
+_RK4_NAMES = "h steps every held delay states done stage"
+
+
+def _rk4_loop(
+    code: Statements, interface: Interface, law: Interface | None, form: SampledSizes | None, names: list[str]
+) -> Rk4Loop:
+    """What the steps work on in C; `names` are those of the state, of u or w, and of the parameters."""
+    x, *others = names
+    n = interface.program.inputs[0].size
+    m = interface.program.inputs[1].size if others else 0
+    whole = n if form is None else form.s + form.z + form.u
+    state, at, acting = _array(code, x), _array(code, "at"), _array(code, "acting")
+    step, control = "", None
+
+    def begin(index: str) -> None:
+        nonlocal step
+        step = index
+
+    def evaluate(_: Index) -> None:
+        passed = list(others)
+        if law is not None:
+            passed[0] = "acting"
+        elif others:
+            passed[0] = f"{others[0]} + {step} * {others[0]}_stride"
+        code(call(interface.name, ["at", *passed, "slope"], 12) + ";")
+
+    def store(following: str) -> None:
+        row = f"({following} / every - 1) * {whole}"
+        code.each(whole, lambda j: code(f"states[{row} + {j}] = {state.get(j)};"))
+
+    if law is not None:
+        result = "acting" if form is None else "made"
+
+        def evaluate_control(row: str) -> None:
+            passed = [x, f"{others[0]} + {row} * {others[0]}_stride", *others[1:], result]
+            code(call(law.name, passed, 12) + ";")
+
+        sampled = None
+        if form is not None:
+            sampled = SampledLoop(
+                nz=form.z,
+                z=_array(code, x, form.s),
+                z_made=_array(code, "made", form.u),
+                u=_array(code, x, form.s + form.z),
+                delay="delay",
+            )
+        control = ControlLoop(
+            acting if form is None else _array(code, "made"), evaluate_control, "held", sampled
+        )
+    return Rk4Loop(
+        n=n,
+        m=m,
+        x=state,
+        at=at,
+        u=acting,
+        slope=_array(code, "slope"),
+        total=_array(code, "total"),
+        after=at,
+        begin=begin,
+        evaluate=evaluate,
+        h="h",
+        steps="steps",
+        is_stored=lambda following: f"every != 0 && states != NULL && {following} % every == 0",
+        store=store,
+        control=control,
+    )

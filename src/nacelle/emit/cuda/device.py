@@ -18,11 +18,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.emit.cuda.drivers import DriverKernel, RunInputs, newton_kernel, rk4_kernel
+from nacelle.emit.cuda.implicit import irk5_kernel
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
+from nacelle.emit.irk5_steps import REPORTED
 from nacelle.emit.newton import NOT_FINITE, Rules, newton_sizes
-from nacelle.emit.rk4 import sizes
+from nacelle.emit.rk4 import require_delay, sizes
 from nacelle.errors import DeviceError
 from nacelle.program.program import Program
 
@@ -331,33 +333,49 @@ class DeviceRk4:
         program: the derivative.
         control: what gives the inputs at the begin of every period.
         options: how CUDA is written.
+        sampled: whether the control has memory and a delay, as in `nacelle.emit.rk4`.
     """
 
     def __init__(
-        self, program: Program, control: Program | None = None, options: CudaOptions | None = None
+        self,
+        program: Program,
+        control: Program | None = None,
+        options: CudaOptions | None = None,
+        *,
+        sampled: bool = False,
     ) -> None:
         self.program, self.control, self.options = program, control, options or CudaOptions()
+        self.sampled = sampled
         self._loaded: dict[RunInputs, LoadedDriver] = {}
 
     @cached_property
     def sizes(self) -> Any:
         """Numbers of states, of inputs in a row, and of parameters."""
-        return sizes(self.program, self.control)
+        return sizes(self.program, self.control, sampled=self.sampled)
 
     def driver(self, given: RunInputs) -> LoadedDriver:
         """The kernel for inputs that are given in a way."""
         if given not in self._loaded:
-            made = rk4_kernel(self.program, self.control, self.options, given)
+            made = rk4_kernel(self.program, self.control, self.options, given, sampled=self.sampled)
             self._loaded[given] = LoadedDriver(made, self.options, self.program.name)
         return self._loaded[given]
 
     def integrate(
-        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 0, held: int = 1
+        self,
+        x0: Any,
+        u: Any,
+        p: Any,
+        *,
+        h: float,
+        steps: int,
+        every: int = 0,
+        held: int = 1,
+        delay: int = 0,
     ) -> DeviceMotion:
         """Integrate from every initial state.
 
         Args:
-            x0: initial states (n, N).
+            x0: initial states (n, N); X (n + nz + m, N) in the sampled form.
             u: inputs of each sample (m, N), held throughout; or the same for all samples: (rows, m, 1) with a
                 row for every `held` steps, three rows a step, or one row.
             p: parameters (k, N), or (k,) for all samples.
@@ -365,7 +383,12 @@ class DeviceRk4:
             steps: number of steps.
             every: a state is stored after so many steps; none if 0.
             held: over how many steps a row of the inputs, or what the control gives, is held.
+            delay: after how many steps of a period what a sampled control gives acts, fewer than `held`.
+
+        Raises:
+            ValueError: if there is a delay that is none of a sampled control.
         """
+        require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])
         given = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
         driver, stored = self.driver(given), steps // every if every else 0
@@ -385,12 +408,85 @@ class DeviceRk4:
             completed,
             driver.scratch(count),
             x0.dtype.type(h),
-            *(np.uint64(value) for value in (steps, every, held, rows)),
+            *(np.uint64(value) for value in (steps, every, held, delay, rows)),
         ]
         if count:
             driver.run(arguments, count)
         status = module.where(completed < steps, NOT_FINITE, 0)
         return DeviceMotion(kept, final, completed, status)
+
+
+@dataclass(frozen=True)
+class DeviceImplicitMotion:
+    """Motions by implicit steps from many initial states, on the device.
+
+    Attributes:
+        x: the states after every so many steps (stored, n, N); NaN from where a step failed.
+        final: the last states (n, N).
+        completed: steps that were completed (N,).
+        status: 0 all were, 1 Newton's iteration did not converge, or a state was not finite (N,).
+        evaluations: how often the derivative was evaluated, those for J included (N,).
+        jacobians: how often J was computed (N,).
+    """
+
+    x: Any
+    final: Any
+    completed: Any
+    status: Any
+    evaluations: Any
+    jacobians: Any
+
+
+class DeviceIrk5:
+    """Fixed implicit steps around a derivative program and, where there is one, a control program."""
+
+    def __init__(
+        self, program: Program, control: Program | None = None, options: CudaOptions | None = None
+    ) -> None:
+        self.program, self.control, self.options = program, control, options or CudaOptions()
+
+    @cached_property
+    def _driver(self) -> LoadedDriver:
+        made = irk5_kernel(self.program, self.control, self.options)
+        return LoadedDriver(made, self.options, self.program.name)
+
+    def integrate(
+        self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 0, held: int = 1
+    ) -> DeviceImplicitMotion:
+        """Integrate from every initial state.
+
+        Args:
+            x0: initial states (n, N).
+            u: inputs of each sample (m, N), held throughout; or the same for all samples: (rows, m, 1) with a
+                row for every `held` steps or one row, or (steps, 3, m, 1), at the `STAGES` of every step.
+            p: parameters (k, N), or (k,) for all samples.
+            h: length of a step in seconds.
+            steps: number of steps.
+            every: a state is stored after so many steps; none if 0.
+            held: over how many steps a row of the inputs, or what the control gives, is held.
+        """
+        module, (n, count), name = cupy(), x0.shape, self.program.name
+        stored = on_device(
+            name, lambda: module.full((steps // every if every else 0, n, count), np.nan, dtype=x0.dtype)
+        )
+        final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
+        counts = module.empty((len(REPORTED), count), dtype=np.int64)
+        own, m = u.ndim == 2, int(u.shape[0] if u.ndim == 2 else u.shape[-2])
+        u_step, u_stage = (0, 0) if own or len(u) == 1 else (m, 0)
+        if u.ndim == 4:
+            u_step, u_stage = 3 * m, m
+        arguments = [
+            *rows_of(x0, "own"),
+            *(rows_of(u, "own") if own else [u, np.uint64(1)]),
+            *(rows_of(p, "own") if p.ndim == 2 else [p, np.uint64(1)]),
+            *(stored, np.uint64(count), *rows_of(final, "written"), counts, np.uint64(count)),
+            *(self._driver.scratch(count), np.int32(own), np.int32(p.ndim == 2)),
+            *(np.uint64(u_step), np.uint64(u_stage), x0.dtype.type(h)),
+            *(np.uint64(value) for value in (steps, every, held)),
+        ]
+        if count:
+            self._driver.run(arguments, count)
+        return DeviceImplicitMotion(stored, final, *counts)
 
 
 def _parameters(p: Any) -> list[Any]:

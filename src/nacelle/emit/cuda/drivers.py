@@ -8,8 +8,8 @@ Newton's iteration on the device: a thread solves a sample, by the rules of `nac
 
 The Runge-Kutta method with a fixed step on the device: a thread integrates a sample from begin to end.
 
-The rules are those of `nacelle.emit.rk4`, but for the sampled form, which is not there. The vectors of a
-sample are columns of shared memory: the state, the argument of the derivative, its value and the sum of them.
+The vectors of a sample are columns of shared memory: the state, the argument of the derivative, its value and
+the sum of them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nacelle.emit.c.iterations import Dialect, indented, newton_loop, rk4_loop
+from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
 from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
 from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, ValuePlaces, statements
-from nacelle.emit.names import entry_name
-from nacelle.emit.newton import newton_sizes
-from nacelle.emit.rk4 import sizes
+from nacelle.emit.loop_writer import Index
+from nacelle.emit.names import Identifiers, entry_name
+from nacelle.emit.newton import NewtonLoop, newton_sizes, write_newton
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -81,9 +82,10 @@ class ScratchColumns:
         """The address of an entry of a vector that was taken."""
         return f"own + {first + entry * self.column}"
 
-    def walk(self, first: int) -> str:
-        """The address of entry j of a vector, in a loop over j."""
-        return f"own + {first} + j * {self.column}"
+    def vector(self, code: Statements, first: int, entry: int = 0) -> ArrayVector:
+        """A vector that was taken, from an entry on."""
+        begin = first + entry * self.column
+        return ArrayVector(code, lambda j: f"own + {begin} + {j} * {self.column}")
 
     def begin(self, shared: str = "", size: int = 0) -> list[str]:
         """The first lines of a kernel: addresses, and numbers that all samples share."""
@@ -127,9 +129,9 @@ class SampleNumbers:
     def fill(self) -> list[str]:
         """The statements that bring the numbers of sample i."""
         return [
-            f"        nc_keep({self._places[k]}, {source});"
+            f"nc_keep({self._places[k]}, {source});"
             if k in self._places
-            else f"        aside[{self._rows[k] * THREADS}] = {source};"
+            else f"aside[{self._rows[k] * THREADS}] = {source};"
             for k, source in enumerate(self.sources)
         ]
 
@@ -214,6 +216,23 @@ def driver_name(program: Program, options: CudaOptions, kind: str) -> str:
 # ---- newton's iteration on the device: a thread solves a sample, by the rules of `nacelle.emit.newton`
 
 
+# Words that a kernel has for its arguments and addresses.
+_NAMES = ("common", "own", "aside", "memory", "scratch", "lane", "i", "n", "p", "p_ld")
+_NEWTON_NAMES = (
+    *_NAMES,
+    "y0",
+    "y0_ld",
+    "y",
+    "y_ld",
+    "iterations",
+    "statuses",
+    "tolerance",
+    "cap",
+    "weights",
+    "polish",
+)
+
+
 def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: bool = True) -> DriverKernel:
     """Write Newton's iteration around a step program of inputs y and p.
 
@@ -256,21 +275,29 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         f"const {real} tolerance, const long long cap, const {real} *__restrict__ weights, const int polish",
         "const unsigned long long n",
     ]
-    entries = {"y": frame.walk(y), "step": frame.walk(dy), "error": frame.at(error, 0)}
-    d = Dialect(real, entries, device=True)
+    code = Statements(Dialect(real, "long long", real, device=True), Identifiers(_NEWTON_NAMES), 2)
+    unknowns = frame.vector(code, y)
+    code.each(n, lambda j: unknowns.put(j, f"y0[{j} * y0_ld + i]"))
+    code(*numbers.fill())
+    loop = NewtonLoop(
+        n=n,
+        y=unknowns,
+        step=frame.vector(code, dy),
+        error=frame.vector(code, error),
+        weights=Expressions(lambda j: f"(weights ? weights[{j}] : 0)"),
+        evaluate=lambda: code(*body),
+        tolerance="tolerance",
+        rounds="cap + 1",
+        polish="polish",
+    )
+    status, taken = write_newton(code, loop)
+    code.each(n, lambda j: code(f"y[{j} * y_ld + i] = {unknowns.get(j)};"))
+    code(f"iterations[i] = {taken};", f"statuses[i] = {status};")
     lines = [
         *head(name, arguments, plan.blocks),
         *frame.begin("p", 0 if own else k),
         sample_loop(),
-        *indented(d.each(n, d.put("y", "y0[j * y0_ld + i]")), 8),
-        *numbers.fill(),
-        "        long long taken = 0, status = 1;",
-        f"        {real} left;",
-        "        #pragma unroll 1",
-        *indented(newton_loop(d, n, body), 8),
-        *indented(d.each(n, f"y[j * y_ld + i] = {d.get('y')};"), 8),
-        "        iterations[i] = taken;",
-        "        statuses[i] = status;",
+        *code.lines,
         "    }",
         "}",
     ]
@@ -293,11 +320,19 @@ class RunInputs:
     p: str = "shared"
 
 
+_RK4_NAMES = (
+    *(*_NAMES, "x0", "x0_ld", "u", "u_ld", "last", "last_ld", "stored", "stored_ld", "completed", "h"),
+    *("steps", "every", "held", "delay", "rows", "row", "begin", "staged", "stage"),
+)
+
+
 def rk4_kernel(
     program: Program,
     control: Program | None = None,
     options: CudaOptions | None = None,
     given: RunInputs | None = None,
+    *,
+    sampled: bool = False,
 ) -> DriverKernel:
     """Write the Runge-Kutta method around a derivative program and, where there is one, a control program.
 
@@ -306,21 +341,25 @@ def rk4_kernel(
         control: what gives u at the begin of every period, of inputs x, w and p.
         options: how CUDA is written.
         given: how inputs are given.
+        sampled: whether the control has memory and a delay.
 
     Raises:
         ValueError: if a program is of another form.
     """
     options, given = options or CudaOptions(), given or RunInputs()
-    found = sizes(program, control)
-    n, k = found.n, found.k
-    m = program.inputs[1].size
-    columns = 4 * n + (m if control is not None else 0) + 1
+    found = sizes(program, control, sampled=sampled)
+    form, k = found.sampled, found.k
+    n, m, _ = (variable.size for variable in program.inputs)
+    made = 0 if form is None else form.u + form.z
+    columns = found.n + 3 * n + (m if control is not None else 0) + made + 1
     plan = driver_plan(program, options, columns)
     law = None if control is None else driver_plan(control, options, columns)
     blocks = min(plan.blocks, law.blocks if law is not None else plan.blocks)
     frame = ScratchColumns(options, blocks, 0 if given.p == "own" else k)
-    x, s, slope, total = (frame.take(n) for _ in range(4))
+    x, s, slope, total = (frame.take(size) for size in (found.n, n, n, n))
     acting = frame.take(m if control is not None else 0)
+    # What a sampled control gives waits until it acts.
+    waiting = acting if form is None else frame.take(made)
     slots = frame.take(max(plan.slots.count, law.slots.count if law is not None else 0))
     reads = reads_of(plan, n + m, k) if given.p == "own" else []
     sources = [f"p[{j} * p_ld + i]" for j in range(k)] if given.p == "own" else []
@@ -357,7 +396,7 @@ def rk4_kernel(
             frame,
             slots,
             (lambda j: f"nc_load({frame.at(x, j)}, {{}});", row, parameter),
-            lambda j, text: f"nc_keep({frame.at(acting, j)}, {text});",
+            lambda j, text: f"nc_keep({frame.at(waiting, j)}, {text});",
         )
     name = driver_name(program, options, "rk4")
     arguments = [
@@ -368,49 +407,77 @@ def rk4_kernel(
         f"{real} *__restrict__ stored, const unsigned long long stored_ld",
         f"long long *__restrict__ completed, {real} *__restrict__ scratch",
         f"const {real} h, const unsigned long long steps, const unsigned long long every",
-        "const unsigned long long held, const unsigned long long rows, const unsigned long long n",
+        "const unsigned long long held, const unsigned long long delay, const unsigned long long rows",
+        "const unsigned long long n",
     ]
-    vectors = {"x": x, "at": s, "slope": slope, "total": total}
-    d = Dialect(real, {vector: frame.walk(first) for vector, first in vectors.items()}, device=True)
-    begin = _rows(given, control is not None)
-    if control_lines:
-        begin += ["if (step % held == 0) {", *indented(control_lines), "}"]
-    evaluate = [*_stage_row(given, control is not None), *body]
-    store = f"stored[({{first}} + j) * stored_ld + i] = {d.get('x')};"
+    code = Statements(Dialect(real, "unsigned long long", real, device=True), Identifiers(_RK4_NAMES), 2)
+    state, at, acts_on = (frame.vector(code, first) for first in (x, s, acting))
+    code.each(found.n, lambda j: state.put(j, f"x0[{j} * x0_ld + i]"))
+    code(*numbers.fill())
+
+    def begin(step: str) -> None:
+        if given.u == "rows" and control is None:
+            code(
+                "const bool staged = rows == 3 * steps && rows != steps / held;",
+                f"const unsigned long long begin = staged ? 3 * {step} : (rows > 1 ? {step} / held : 0);",
+            )
+
+    def evaluate(stage: Index) -> None:
+        if given.u == "rows" and control is None:
+            # Begin, middle, middle and end of the step.
+            row_of_stage = f"begin + (staged ? (unsigned)({stage} + 1) / 2 : 0u)"
+            code(f"const unsigned long long row = {row_of_stage};", "(void)row;")
+        code(*body)
+
+    def evaluate_control(period: str) -> None:
+        if given.u == "rows":
+            code(f"const unsigned long long row = rows > 1 ? {period} : 0;", "(void)row;")
+        code(*control_lines)
+
+    law_loop = None
+    if control is not None:
+        memory = None
+        if form is not None:
+            memory = SampledLoop(
+                nz=form.z,
+                z=frame.vector(code, x, n),
+                z_made=frame.vector(code, waiting, m),
+                u=frame.vector(code, x, n + form.z),
+                delay="delay",
+            )
+        gives = acts_on if form is None else frame.vector(code, waiting)
+        law_loop = ControlLoop(gives, evaluate_control, "held", memory)
+
+    def store(following: str) -> None:
+        row = f"({following} / every - 1) * {found.n}"
+        code.each(found.n, lambda j: code(f"stored[({row} + {j}) * stored_ld + i] = {state.get(j)};"))
+
+    loop = Rk4Loop(
+        n=n,
+        m=m,
+        x=state,
+        at=at,
+        u=acts_on,
+        slope=frame.vector(code, slope),
+        total=frame.vector(code, total),
+        after=at,
+        begin=begin,
+        evaluate=evaluate,
+        h="h",
+        steps="steps",
+        is_stored=lambda following: f"every != 0 && {following} % every == 0",
+        store=store,
+        control=law_loop,
+    )
+    completed = write_rk4(code, loop)
+    code.each(found.n, lambda j: code(f"last[{j} * last_ld + i] = {state.get(j)};"))
+    code(f"completed[i] = (long long){completed};")
     lines = [
         *head(name, arguments, blocks),
         *frame.begin("p", 0 if given.p == "own" else k),
         sample_loop(),
-        *indented(d.each(n, d.put("x", "x0[j * x0_ld + i]")), 8),
-        *numbers.fill(),
-        "        unsigned long long step = 0;",
-        *indented(rk4_loop(d, n, begin, evaluate, store), 8),
-        *indented(d.each(n, f"last[j * last_ld + i] = {d.get('x')};"), 8),
-        "        completed[i] = (long long)step;",
+        *code.lines,
         "    }",
         "}",
     ]
     return DriverKernel("\n".join(lines) + "\n", name, blocks, frame.bytes, frame.scratch)
-
-
-def _rows(given: RunInputs, controlled: bool) -> list[str]:
-    """Which row of the inputs a step takes; three rows a step where `rows` says so."""
-    if given.u == "own":
-        return []
-    row = "const unsigned long long row = rows > 1 ? step / held : 0;"
-    if controlled:
-        return [row]
-    return [
-        "const bool staged = rows == 3 * steps && rows != steps / held;",
-        "const unsigned long long begin = staged ? 3 * step : (rows > 1 ? step / held : 0);",
-    ]
-
-
-def _stage_row(given: RunInputs, controlled: bool) -> list[str]:
-    """The row of a stage: begin, middle, middle and end of the step."""
-    if given.u == "own" or controlled:
-        return []
-    return [
-        "const unsigned long long row = begin + (staged ? (unsigned)(stage + 1) / 2 : 0u);",
-        "(void)row;",
-    ]

@@ -291,6 +291,8 @@ HOST = r"""
 #include <cstdint>
 using namespace std;
 #define __global__
+#define __device__
+#define __noinline__
 #define __launch_bounds__(...)
 #define __shared__
 #define __align__(n)

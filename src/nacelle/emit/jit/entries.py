@@ -64,7 +64,7 @@ def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: 
     """Move one block of W rows by so many columns between rows and the tile of their variable."""
     width, kind, vector = c.width, c.type, 8 * c.width
     places = [c.place(c.place(rows, r * size), column) for r in range(width)]
-    first = _after(c, tile, column * vector if isinstance(column, int) else c.whole("mul", column, vector))
+    first = _after(c, tile, column * vector if isinstance(column, int) else c.whole("*", column, vector))
     lanes = [_after(c, first, k * vector) for k in range(count)]
     masked = f"llvm.masked.{'load' if pack else 'store'}.v{width}f64.p0"
     mask = "<" + ", ".join(f"i1 {int(lane < count)}" for lane in range(width)) + ">"
@@ -95,7 +95,7 @@ def move_whole(size: int, width: int, *, pack: bool) -> str:
     blocks, remaining = _columns(size, width)
     if blocks:
         with c.loop(0, blocks) as loop:
-            _block(c, "%rows", "%tile", size, c.whole("mul", loop.index, width), width, pack=pack)
+            _block(c, "%rows", "%tile", size, c.whole("*", loop.index, width), width, pack=pack)
     for first, count in remaining:
         _block(c, "%rows", "%tile", size, first, count, pack=pack)
     return c.text()
@@ -111,12 +111,12 @@ def move_few(width: int, prefix: str) -> str:
     for verb, stop in (("pack", width), ("unpack", "%count")):
         arguments = "ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count"
         c = _function(width, f"void @{prefix}{verb}_few({arguments})")
-        last = c.whole("sub", "%count", 1)
+        last = c.whole("-", "%count", 1)
         with c.loop(0, stop) as lanes:
             clamped = c.value(f"call i64 @llvm.umin.i64(i64 {lanes.index}, i64 {last})")
-            row = c.place("%rows", c.whole("mul", clamped, "%step"))
+            row = c.place("%rows", c.whole("*", clamped, "%step"))
             with c.loop(0, "%size") as columns:
-                index = c.whole("add", c.whole("mul", columns.index, width), lanes.index)
+                index = c.whole("+", c.whole("*", columns.index, width), lanes.index)
                 if verb == "pack":
                     c.store(c.load(row, columns.index), "%tile", index)
                 else:
@@ -143,10 +143,10 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     """
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_tile(ptr %arrays, ptr %steps, ptr %tile, i64 %sample, i64 %count)")
-    whole = c.whole("icmp eq", "%count", width)
+    whole = c.whole("==", "%count", width)
     for i, size, array, place in _variables(c, sizes, first):
-        moved = c.whole("icmp ne", c.load_whole("%steps", i), 0) if pack else "true"
-        rows = c.place(array, c.whole("mul", "%sample", size))
+        moved = c.whole("!=", c.load_whole("%steps", i), 0) if pack else "true"
+        rows = c.place(array, c.whole("*", "%sample", size))
         with c.when(moved):
             few = f"ptr {rows}, ptr {place}, i64 {size}, i64 {size}, i64 %count"
             c.either(whole, f"@{verb}{size}(ptr {rows}, ptr {place})", f"@v_{verb}_few({few})")
@@ -162,7 +162,7 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample)")
     for _, size, array, place in _variables(c, sizes, first):
-        rows = c.place(array, c.whole("mul", "%sample", size))
+        rows = c.place(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
             asked = _after(c, rows, ahead * whole + line)
@@ -180,7 +180,7 @@ def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
     c = _function(width, "void @pack_shared(ptr %arrays, ptr %steps, ptr %tile)")
     for i, size, array, place in _variables(c, sizes, 0):
-        with c.when(c.whole("icmp eq", c.load_whole("%steps", i), 0)):
+        with c.when(c.whole("==", c.load_whole("%steps", i), 0)):
             c(f"call void @v_pack_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 {width})")
     return c.text()
 
@@ -189,7 +189,7 @@ def none_shared(sizes: Sequence[int]) -> str:
     """Write a function that says whether every input has rows of its own for every sample."""
     c, all_ = _function(1, "i1 @none_shared(ptr %steps)"), "true"
     for i in (i for i, size in enumerate(sizes) if size):
-        all_ = c.value(f"and i1 {c.whole('icmp ne', c.load_whole('%steps', i), 0)}, {all_}")
+        all_ = c.value(f"and i1 {c.whole('!=', c.load_whole('%steps', i), 0)}, {all_}")
     return c.text(f"i1 {all_}")
 
 
@@ -223,14 +223,14 @@ def _batch(bytes_: int, width: int, tiles: int) -> str:
     c = Lines(width, False, f"define void @nacelle_batch({arguments})")
 
     def tile(index: str) -> str:
-        return _after(c, "%work", c.whole("mul", index, bytes_))
+        return _after(c, "%work", c.whole("*", index, bytes_))
 
     def move(verb: str, arrays: str, steps: str, own: str, first: str, count: str) -> None:
         """Move the rows of so many tiles, samples from the first on."""
         with c.loop(0, count) as loop:
-            sample, place = c.whole("add", first, c.whole("mul", loop.index, width)), tile(loop.index)
-            left = c.whole("sub", "%stop", sample)
-            straight = c.value(f"and i1 {c.whole('icmp uge', left, width)}, {own}")
+            sample, place = c.whole("+", first, c.whole("*", loop.index, width)), tile(loop.index)
+            left = c.whole("-", "%stop", sample)
+            straight = c.value(f"and i1 {c.whole('>=', left, width)}, {own}")
             few = c.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {width})")
             ends = f"ptr {arrays}, ptr {steps}, ptr {place}, i64 {sample}, i64 {few}"
             rows = f"@{verb}_rows(ptr {arrays}, ptr {place}, i64 {sample})"
@@ -240,8 +240,8 @@ def _batch(bytes_: int, width: int, tiles: int) -> str:
         c(f"call void @pack_shared(ptr %inputs, ptr %steps, ptr {tile(loop.index)})")
     own = c.value("call i1 @none_shared(ptr %steps)")
     with c.loop("%start", "%stop", tiles * width) as groups:
-        left = c.whole("sub", "%stop", groups.index)
-        vectors = c.whole("udiv", c.whole("add", left, width - 1), width)
+        left = c.whole("-", "%stop", groups.index)
+        vectors = c.whole("/", c.whole("+", left, width - 1), width)
         count = c.value(f"call i64 @llvm.umin.i64(i64 {vectors}, i64 {tiles})")
         move("pack", "%inputs", "%steps", own, groups.index, count)
         c(f"call void @v_tiles(ptr %work, i64 {count})")

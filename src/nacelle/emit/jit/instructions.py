@@ -235,7 +235,7 @@ def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
     c = Lines(width, False, f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles)")
     for number in range(len(plan.chunks)):
         with c.loop(0, "%tiles") as loop:
-            tile = c.place("%tile", c.whole("mul", loop.index, stride(plan, width)), "i8")
+            tile = c.place("%tile", c.whole("*", loop.index, stride(plan, width)), "i8")
             c(f"call void @{prefix}chunk{number}(ptr {tile})")
     return "\n\n".join([*texts, c.text()])
 

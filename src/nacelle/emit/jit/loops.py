@@ -9,13 +9,35 @@ whose work is done keep their values while the others go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from nacelle.emit.jit.vectors import Text, constant, splat, suffix, type_name
+from nacelle.emit.loop_writer import (
+    ArrayWriter,
+    Entries,
+    Index,
+    SampleLoop,
+    SampleWriter,
+    Vector,
+    WrittenLoop,
+)
+
+_WHOLES = {
+    **{"+": "add", "-": "sub", "*": "mul", "/": "udiv", "%": "urem", "&": "and", "<<": "shl", ">>": "lshr"},
+    **{"==": "icmp eq", "!=": "icmp ne", "<": "icmp slt", ">": "icmp sgt", ">=": "icmp sge"},
+}
+_REALS = {
+    **{"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"},
+    **{"<": "fcmp olt", "<=": "fcmp ole", ">": "fcmp ogt", ">=": "fcmp oge", "!=": "fcmp une"},
+}
 
 
-class Lines(Text):
+PARAMETER_TYPES = {"array": "ptr", "wholes": "ptr", "real": "double", "whole": "i64"}
+"""Types of a function's parameters, by their kinds."""
+
+
+class Lines(Text, ArrayWriter):
     """Lines of one function.
 
     Args:
@@ -28,6 +50,7 @@ class Lines(Text):
     def __init__(self, width: int, fma: bool, head: str, prefix: str = "") -> None:
         super().__init__(width, prefix)
         self.fma, self.block = fma, "entry"
+        self.types = {"real": "double", "whole": "i64", "bit": "i1"}
         self(f"{head} #0 {{", "entry:")
 
     def text(self, result: str = "void") -> str:
@@ -36,41 +59,53 @@ class Lines(Text):
 
     # ---- values
 
-    def whole(self, verb: str, a: str | int, b: str | int) -> str:
-        """An operation on integers: add, sub, mul, udiv, urem, and; or a comparison "icmp ..."."""
-        return self.value(f"{verb} i64 {a}, {b}")
+    def argument(self, name: str) -> str:
+        """A number or an integer that the function is called with."""
+        return f"%{name}"
 
-    def real(self, verb: str, a: str, b: str, *, vector: bool = False) -> str:
-        """An operation on doubles or vectors: fadd, fsub, fmul, fdiv; or a comparison "fcmp ..."."""
-        return self.value(f"{verb} {self.kind(vector)} {a}, {b}")
+    def let(self, name: str, value: str, kind: str = "real") -> str:
+        """Give a value a name: it has one."""
+        return value
 
-    def kind(self, vector: bool) -> str:
-        """The type of doubles or vectors."""
-        return type_name(self.width if vector else 1)
+    def whole(self, operator: str, a: Index, b: Index) -> str:
+        """An operation on integers, or a comparison of them."""
+        return self.value(f"{_WHOLES[operator]} i64 {a}, {b}")
 
-    def number(self, value: float, *, vector: bool = False) -> str:
+    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+        """An operation on doubles or vectors, or a comparison of them."""
+        return self.value(f"{_REALS[operator]} {self.kind(vector)} {a}, {b}")
+
+    def bits(self, operator: str, a: str, b: str) -> str:
+        """Join bits."""
+        return self.value(f"{'and' if operator == '&' else 'or'} {self.types['bit']} {a}, {b}")
+
+    def constant(self, value: Index, kind: str) -> str:
+        """A value, or an integer as a constant of a kind."""
+        return str(value)
+
+    def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
+        """Take a where a bit is set, else b."""
+        own, first, second = self.types[kind], self.constant(a, kind), self.constant(b, kind)
+        return self.value(f"select {self.types['bit']} {bit}, {own} {first}, {own} {second}")
+
+    def kind(self, vector: bool | None) -> str:
+        """The type of doubles or vectors; None: of what is the rule here."""
+        return self.types["real"] if vector is None else type_name(self.width if vector else 1)
+
+    def number(self, value: float) -> str:
         """A constant."""
-        return splat(value, self.width) if vector else constant(value)
+        return constant(value)
 
     def negative(self, a: str, *, vector: bool = False) -> str:
         """Give -a."""
         return self.value(f"fneg {self.kind(vector)} {a}")
 
-    def product_sum(self, a: str, b: str, c: str, *, vector: bool = False) -> str:
+    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
         """Give a b + c."""
         if not self.fma:
-            return self.real("fadd", self.real("fmul", a, b, vector=vector), c, vector=vector)
-        kind = self.kind(vector)
-        end = suffix(self.width if vector else 1)
+            return self.real("+", self.real("*", a, b, vector=vector), c, vector=vector)
+        kind, end = self.kind(vector), suffix(self.width if vector else 1)
         return self.value(f"call {kind} @llvm.fma.{end}({kind} {a}, {kind} {b}, {kind} {c})")
-
-    def combination(self, terms: list[tuple[float, str]], *, vector: bool = False) -> str:
-        """A sum of values with constant weights."""
-        (weight, first), *others = terms
-        total = self.real("fmul", first, self.number(weight, vector=vector), vector=vector)
-        for weight, term in others:
-            total = self.product_sum(term, self.number(weight, vector=vector), total, vector=vector)
-        return total
 
     def size(self, a: str) -> str:
         """Give |a| of a double."""
@@ -80,32 +115,40 @@ class Lines(Text):
         """The larger of two doubles; NaN if one of them is."""
         return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
 
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+        return self.value(f"xor i1 {bit}, true")
+
+    def as_real(self, a: str) -> str:
+        """An integer as a double."""
+        return self.value(f"uitofp i64 {a} to double")
+
     # ---- memory
 
-    def place(self, base: str, index: str | int, kind: str = "double") -> str:
+    def place(self, base: str, index: Index, kind: str = "double") -> str:
         """The address of an entry of an array."""
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
-    def load(self, base: str, index: str | int, *, vector: bool = False) -> str:
+    def load(self, base: str, index: Index, *, vector: bool = False) -> str:
         """Entries of an array, one or a vector of them."""
         return self.value(f"load {self.kind(vector)}, ptr {self.place(base, index)}, align 8")
 
-    def store(self, value: str, base: str, index: str | int, *, vector: bool = False) -> None:
+    def store(self, value: str, base: str, index: Index, *, vector: bool = False) -> None:
         """Entries of an array, one or a vector of them."""
         self(f"store {self.kind(vector)} {value}, ptr {self.place(base, index)}, align 8")
 
-    def load_whole(self, base: str, index: str | int) -> str:
+    def load_whole(self, base: str, index: Index) -> str:
         """An integer of an array."""
         return self.value(f"load i64, ptr {self.place(base, index, 'i64')}, align 8")
 
-    def store_whole(self, value: str | int, base: str, index: str | int) -> None:
+    def store_whole(self, value: Index, base: str, index: Index) -> None:
         """An integer of an array."""
         self(f"store i64 {value}, ptr {self.place(base, index, 'i64')}, align 8")
 
     # ---- loops and branches
 
     @contextmanager
-    def loop(self, first: str | int, stop: str | int, step: int = 1) -> Iterator[Loop]:
+    def loop(self, first: Index, stop: Index, step: int = 1) -> Iterator[Loop]:
         """A loop of an index from the first to before the stop; none where that is not above it."""
         loop = Loop(self, first, stop, step)
         yield loop
@@ -140,7 +183,15 @@ class Lines(Text):
             self(f"call void {called}", f"br label %{after}")
         self.label(after)
 
-    def leave(self, result: int | str) -> None:
+    def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
+        """Call a function; it may give an integer."""
+        given = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
+        if result:
+            return self.value(f"call i64 @{function}({given})")
+        self(f"call void @{function}({given})")
+        return ""
+
+    def leave(self, result: Index) -> None:
         """Return an integer from within the function."""
         self(f"ret i64 {result}")
         self.label(self.name())
@@ -151,10 +202,10 @@ class Lines(Text):
         self.block = name
 
 
-class Loop:
-    """A loop that is being written: its index, and the doubles that it carries."""
+class Loop(WrittenLoop):
+    """A loop that is being written: its index, and the values that it carries."""
 
-    def __init__(self, code: Lines, first: str | int, stop: str | int, step: int) -> None:
+    def __init__(self, code: Lines, first: Index, stop: Index, step: int) -> None:
         self._code, self._step = code, step
         self._before, self._first = code.block, first
         head, inside, self._after = code.name(), code.name(), code.name()
@@ -164,23 +215,22 @@ class Loop:
         code.label(head)
         # Phi nodes are written when the loop is closed: only then is the last block of its body known.
         self._place = len(code.lines)
-        self._carried: list[tuple[str, str, str, str]] = []
+        self._carried: dict[str, tuple[str, str, str]] = {}
         self._stop, self._more = stop, ""
-        more = code.whole("icmp slt", self.index, stop)
+        more = code.whole("<", self.index, stop)
         code(f"br i1 {more}, label %{inside}, label %{self._after}")
         code.label(inside)
 
-    def carry(self, first: str, kind: str = "double") -> str:
+    def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A value that each round hands to the next; its name holds after the loop, too."""
-        name = f"%{self._code.name()}"
-        self._carried.append((name, kind, first, first))
-        return name
+        own, begin = f"%{self._code.name()}", self._code.constant(first, kind)
+        self._carried[own] = (self._code.types[kind], begin, begin)
+        return own
 
     def hand(self, name: str, value: str) -> None:
         """What the next round has for a carried value."""
-        self._carried = [
-            (own, kind, first, value if own == name else last) for own, kind, first, last in self._carried
-        ]
+        kind, first, _ = self._carried[name]
+        self._carried[name] = (kind, first, value)
 
     def only_while(self, bit: str) -> None:
         """Make this round the last one unless a bit is set."""
@@ -189,50 +239,117 @@ class Loop:
     def close(self) -> None:
         """End the loop."""
         code = self._code
-        following = code.whole("add", self.index, self._step)
+        following = code.whole("+", self.index, self._step)
         if self._more:
             following = code.value(f"select i1 {self._more}, i64 {following}, i64 {self._stop}")
         last = code.block
         code(f"br label %{self._head}")
-        nodes = [(self.index, "i64", str(self._first), following), *self._carried]
+        nodes = {self.index: ("i64", str(self._first), following), **self._carried}
         code.lines[self._place : self._place] = [
             f"{name} = phi {kind} [ {first}, %{self._before} ], [ {value}, %{last} ]"
-            for name, kind, first, value in nodes
+            for name, (kind, first, value) in nodes.items()
         ]
         code.label(self._after)
 
 
-class Lanes(Lines):
+# ---- one sample in each lane
+
+
+class Lanes(Lines, SampleWriter):
     """Lines of a function around a program, W samples at a time.
 
     Attributes:
         sample: the first sample of the round.
         count: how many lanes of the round are samples.
+        mask: the lanes in which vectors are written now; all of them if there is none.
     """
 
-    sample = count = ""
+    sample = count = mask = ""
+
+    def __init__(self, width: int, fma: bool, head: str, prefix: str = "") -> None:
+        super().__init__(width, fma, head, prefix)
+        self.types = {"real": self.type, "whole": self.integer, "bit": self.bit}
+
+    def constant(self, value: Index, kind: str) -> str:
+        """A value, or an integer as a constant of a kind in all lanes."""
+        if isinstance(value, str):
+            return value
+        return self.repeated(value, "i1" if kind == "bit" else "i64")
+
+    def argument(self, name: str) -> str:
+        """A number that the function is called with, in all lanes."""
+        return self.spread(f"%{name}")
+
+    def number(self, value: float) -> str:
+        """A constant of all lanes."""
+        return splat(value, self.width)
+
+    def held(self, vector: Vector, size: int) -> Vector:
+        """A vector whose entries are loaded here."""
+        assert isinstance(vector, TileVector)
+        return vector.loaded(size)
+
+    def root(self, a: str) -> str:
+        """Square roots."""
+        return self.value(f"call {self.type} @llvm.sqrt.{self.end}({self.type} {a})")
+
+    def only_if(self, condition: str, a: str) -> str:
+        """The bits of a if a condition holds, else none."""
+        none = self.repeated(0, "i1")
+        return self.value(f"select i1 {condition}, {self.bit} {a}, {self.bit} {none}")
+
+    def choose_if(self, condition: str, a: str, b: str) -> str:
+        """Take a if a condition holds, else b."""
+        return self.value(f"select i1 {condition}, {self.type} {a}, {self.type} {b}")
+
+    def each(self, size: int, body: Callable[[Index], None]) -> None:
+        """Write the lines of every entry, one after the other."""
+        for j in range(size):
+            body(j)
+
+    def fold(
+        self, name: str, size: int, first: str, body: Callable[[Index, str], str], kind: str = "real"
+    ) -> str:
+        """Write the lines of every entry, each with the value of the one before it."""
+        for j in range(size):
+            first = body(j, first)
+        return first
+
+    def stages(self, count: int, body: Callable[[Index], None]) -> None:
+        """Write the lines of every stage, one after the other."""
+        self.each(count, body)
+
+    def pick(self, stage: Index, values: Sequence[str]) -> str:
+        """The value of a stage."""
+        assert isinstance(stage, int)
+        return values[stage]
+
+    @contextmanager
+    def rounds(self, name: str, stop: Index) -> Iterator[LaneLoop]:
+        """A loop that ends when no lane goes on."""
+        loop = LaneLoop(self, 0, stop, 1)
+        yield loop
+        loop.close()
+        self.mask = ""
+
+    @contextmanager
+    def where(self, bit: str) -> Iterator[None]:
+        """Write vectors in some lanes alone."""
+        before, self.mask = self.mask, bit
+        yield
+        self.mask = before
 
     @contextmanager
     def samples(self) -> Iterator[Loop]:
         """The loop over the samples `start` to `stop`."""
         with self.loop("%start", "%stop", self.width) as loop:
-            self.sample, left = loop.index, self.whole("sub", "%stop", loop.index)
+            self.sample, left = loop.index, self.whole("-", "%stop", loop.index)
             self.count = self.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {self.width})")
             yield loop
 
     def after(self, base: str, bytes_: int) -> str:
         """The address so many bytes after another."""
         return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
-
-    def take(self, base: str, place: int) -> str:
-        """Load a vector of a tile."""
-        pointer = self.after(base, place * 8 * self.width)
-        return self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}")
-
-    def put(self, value: str, base: str, place: int) -> None:
-        """Store a vector of a tile."""
-        pointer = self.after(base, place * 8 * self.width)
-        self(f"store {self.type} {value}, ptr {pointer}, align {8 * self.width}")
 
     def put_integers(self, value: str, base: str) -> None:
         """Store an integer of every sample of the round into an array."""
@@ -242,7 +359,84 @@ class Lanes(Lines):
         """Move rows of the samples of this round into a tile ("pack"), or back ("unpack")."""
         if not size:
             return
-        first = self.place(rows, self.whole("mul", self.sample, step))
+        first = self.place(rows, self.whole("*", self.sample, step))
         tile = self.after(base, place * 8 * self.width)
         ends = f"ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 {self.count}"
         self(f"call void @{self.prefix}{verb}_few({ends})")
+
+
+class LaneLoop(Loop, SampleLoop):
+    """A loop that lanes leave one by one."""
+
+    def __init__(self, code: Lanes, first: Index, stop: Index, step: int) -> None:
+        super().__init__(code, first, stop, step)
+        self._lanes, self.active = code, self.carry("active", 1, "bit")
+
+    def leave_unless(self, bit: str) -> None:
+        """From here on only lanes with the bit are written; a round without any is the last one."""
+        self.hand(self.active, bit)
+        self.only_while(self._lanes.any(bit))
+        self._lanes.mask = bit
+
+    def count(self, name: str) -> None:
+        """Add one to a carried integer in the lanes that have not left."""
+        code = self._lanes
+        more = code.value(f"add {code.integer} {name}, {code.repeated(1)}")
+        self.hand(name, code.choose(code.mask, more, name, "whole"))
+
+
+class TileVector(Vector):
+    """A vector of every lane in a tile; `values` are its entries where they have been loaded before."""
+
+    def __init__(self, code: Lanes, base: str, place: int, values: Sequence[str] = ()) -> None:
+        self._code, self._base, self._place, self._values = code, base, place, values
+
+    def loaded(self, size: int) -> TileVector:
+        """The same vector with entries that are loaded here."""
+        return TileVector(self._code, self._base, self._place, [self.get(j) for j in range(size)])
+
+    def _address(self, j: Index) -> str:
+        assert isinstance(j, int)
+        return self._code.after(self._base, (self._place + j) * 8 * self._code.width)
+
+    def get(self, j: Index) -> str:
+        """Entry j of every lane."""
+        if self._values:
+            assert isinstance(j, int)
+            return self._values[j]
+        code = self._code
+        return code.value(f"load {code.type}, ptr {self._address(j)}, align {8 * code.width}")
+
+    def put(self, j: Index, value: str) -> None:
+        """Write entry j of the lanes of the mask."""
+        code = self._code
+        if code.mask:
+            value = code.choose(code.mask, value, self.get(j))
+        code(f"store {code.type} {value}, ptr {self._address(j)}, align {8 * code.width}")
+
+
+class RegisterVector(Vector):
+    """A vector of every lane that is not in memory."""
+
+    def __init__(self) -> None:
+        self._values: dict[Index, str] = {}
+
+    def get(self, j: Index) -> str:
+        """Entry j of every lane."""
+        return self._values[j]
+
+    def put(self, j: Index, value: str) -> None:
+        """Change entry j of every lane."""
+        self._values[j] = value
+
+
+class SharedRow(Entries):
+    """A row of an array that all samples share."""
+
+    def __init__(self, code: Lanes, row: str) -> None:
+        self._code, self._row = code, row
+
+    def get(self, j: Index) -> str:
+        """Entry j, in all lanes."""
+        code = self._code
+        return code.spread(code.value(f"load double, ptr {code.place(self._row, j)}, align 8"))

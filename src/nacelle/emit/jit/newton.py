@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import stride
-from nacelle.emit.jit.loops import Lanes
+from nacelle.emit.jit.loops import Lanes, SharedRow, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -31,7 +31,16 @@ from nacelle.emit.jit.target import (
     step_of,
     vector_width,
 )
-from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, sample_count
+from nacelle.emit.newton import (
+    ITERATION_CAP,
+    NewtonLoop,
+    NewtonResult,
+    Rules,
+    Solver,
+    newton_sizes,
+    sample_count,
+    write_newton,
+)
 from nacelle.program.program import Program
 
 _PARAMETERS = (
@@ -53,63 +62,33 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
         prefix: of the names of the functions of this width.
     """
     t = Lanes(width, False, f"define void @nacelle_{prefix}newton({_PARAMETERS})", prefix)
-    polishes = t.whole("icmp ne", t.whole("and", "%mode", _POLISH), 0)
-    alone = t.whole("icmp eq", t.whole("and", "%mode", _FOLLOW), 0)
-    rounds = t.whole("add", "%cap", 1)
-    tolerance = t.spread("%tolerance")
-    cap = t.spread("%cap", "i64")
-    one = t.number(1.0, vector=True)
+    alone = t.whole("==", t.whole("&", "%mode", _FOLLOW), 0)
+    loop = NewtonLoop(
+        n=n,
+        y=TileVector(t, "%tile", 0),
+        step=TileVector(t, "%tile", plan.result),
+        error=TileVector(t, "%tile", plan.result + n),
+        weights=SharedRow(t, "%weights"),
+        evaluate=lambda: t(f"call void @{prefix}tiles(ptr %tile, i64 1)"),
+        tolerance=t.argument("tolerance"),
+        rounds=t.whole("+", "%cap", 1),
+        polish=t.whole("!=", t.whole("&", "%mode", _POLISH), 0),
+    )
     with t.samples() as samples:
         t.rows("pack", "%tile", n, "%p", k, "%p.step")
         if width == 1:
             # A sample follows the one before it only if that was solved; the tile still holds its solution.
-            before = samples.carry("1", "i64")
-            guessed = t.value(f"or i1 {alone}, {t.whole('icmp ne', before, 0)}")
-            with t.when(guessed):
+            before = samples.carry("before", 1, "whole")
+            with t.when(t.bits("|", alone, t.whole("!=", before, 0))):
                 t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
         else:
             t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
-        with t.loop(0, rounds) as iteration:
-            active = iteration.carry(t.repeated(1, "i1"), t.bit)
-            state = iteration.carry(t.repeated(1), t.integer)
-            taken = iteration.carry(t.repeated(0), t.integer)
-            t(f"call void @{prefix}tiles(ptr %tile, i64 1)")
-            steps = [t.take("%tile", plan.result + j) for j in range(n)]
-            error = t.take("%tile", plan.result + n)
-            solved = t.both(t.real("fcmp ole", error, tolerance, vector=True), active)
-            finite = t.finite(error)
-            for step in steps:
-                finite = t.both(finite, t.finite(step))
-            unsolved = t.unless(active, solved)
-            broken = t.unless(unsolved, finite)
-            ended = t.choose(solved, t.repeated(0), state, t.integer)
-            iteration.hand(state, t.choose(broken, t.repeated(2), ended, t.integer))
-            room = t.value(f"icmp ult {t.integer} {taken}, {cap}")
-            going = t.both(t.unless(unsolved, broken), room)
-            iteration.hand(active, going)
-            more = t.value(f"add {t.integer} {taken}, {t.repeated(1)}")
-            iteration.hand(taken, t.choose(going, more, taken, t.integer))
-            # The step, shortened to the longest that is allowed.
-            square = t.number(0.0, vector=True)
-            for j, step in enumerate(steps):
-                part = t.mul(step, t.spread(t.load("%weights", j)))
-                square = t.add(square, t.mul(part, part))
-            length = t.value(f"call {t.type} @llvm.sqrt.{t.end}({t.type} {square})")
-            long = t.real("fcmp ogt", length, one, vector=True)
-            scale = t.choose(long, t.real("fdiv", one, length, vector=True), one)
-            last = t.value(
-                f"select i1 {polishes}, {t.bit} {t.both(solved, finite)}, {t.bit} {t.repeated(0, 'i1')}"
-            )
-            moves = t.value(f"or {t.bit} {going}, {last}")
-            for j, step in enumerate(steps):
-                old = t.take("%tile", j)
-                t.put(t.choose(moves, t.add(old, t.mul(scale, step)), old), "%tile", j)
-            iteration.only_while(t.any(going))
+        status, taken = write_newton(t, loop)
         t.rows("unpack", "%tile", 0, "%y", n, str(n))
         t.put_integers(taken, "%iterations")
-        t.put_integers(state, "%status")
+        t.put_integers(status, "%status")
         if width == 1:
-            samples.hand(before, state)
+            samples.hand(before, status)
     return t.text()
 
 

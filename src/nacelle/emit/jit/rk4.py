@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.loops import Lanes, Loop
+from nacelle.emit.jit.loops import Lanes, RegisterVector, SharedRow, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -27,7 +27,16 @@ from nacelle.emit.jit.target import (
     step_of,
     vector_width,
 )
-from nacelle.emit.rk4 import IntegrationTask, Integrator, sizes
+from nacelle.emit.loop_writer import Index
+from nacelle.emit.rk4 import (
+    ControlLoop,
+    IntegrationTask,
+    Integrator,
+    Rk4Loop,
+    SampledLoop,
+    sizes,
+    write_rk4,
+)
 from nacelle.program.program import Program
 
 _PARAMETERS = (
@@ -35,9 +44,6 @@ _PARAMETERS = (
     "i64 %stored.step, ptr %final, ptr %completed, i64 %start, i64 %stop, double %h, i64 %steps, "
     "i64 %every, i64 %held, i64 %delay, ptr %tile"
 )
-# Of every stage its weight in the sum, how far the next one is from x, in parts of h, and its row of inputs:
-# at the begin of the step, in its middle, at its end.
-_STAGES = ((1.0, 0.5, 0), (2.0, 0.5, 1), (2.0, 1.0, 1), (1.0, 0.0, 2))
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,11 @@ class _Control:
     Attributes:
         plan: its layout.
         inputs: numbers of its inputs: x, or [s; z] of a sampled control, w and p.
-        prefix: of the names of its functions.
         memory: number of states z of a sampled control; None of one that is not sampled.
     """
 
     plan: NativePlan
     inputs: Sequence[int]
-    prefix: str
     memory: int | None
 
 
@@ -70,90 +74,81 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         control: what gives the inputs at the begin of every step; if None they are rows of an array.
     """
     t, (n, m, k) = Lanes(width, False, f"define void @nacelle_v_rk4({_PARAMETERS})", "v_"), sizes
-    whole = _states(sizes, control)
-    state = room = t.after("%tile", stride(plan, width))
-    given, rows, place = m, "%tile", n
+    whole, first = _states(sizes, control), ""
+    state = t.after("%tile", stride(plan, width))
+
+    def load_inputs(begin: str, target: TileVector, size: int) -> None:
+        source = SharedRow(t, t.place("%u", begin))
+        t.each(size, lambda j: target.put(j, source.get(j)))
+
+    def begin(step: str) -> None:
+        nonlocal first
+        if control is None:
+            first = t.whole("*", t.whole("/", step, "%held"), "%u.step")
+
+    def evaluate(stage: Index) -> None:
+        if control is None and stage != 2:
+            row = t.whole("*", "%u.stage", (int(stage) + 1) // 2)
+            load_inputs(t.whole("+", first, row), TileVector(t, "%tile", n), m)
+        t("call void @v_tiles(ptr %tile, i64 1)")
+
+    law, room = None, "%tile"
     if control is not None:
         (place, given, parameters), rows = control.inputs, t.after(state, whole * 8 * width)
-        room = t.after(rows, stride(control.plan, width))
-    h = t.spread("%h")
-    reaches = {part: t.mul(h, t.number(part, vector=True)) for part in (0.5, 1.0, 1 / 6)}
+        taken, made = TileVector(t, rows, 0), control.plan.result
 
-    def load_inputs(first: str, row: int) -> None:
-        begin = t.whole("add", first, t.whole("mul", "%u.stage", row))
-        for j in range(given):
-            t.put(t.spread(t.load("%u", t.whole("add", begin, j))), rows, place + j)
+        def evaluate_control(row: str) -> None:
+            load_inputs(t.whole("*", row, "%u.step"), TileVector(t, rows, place), given)
+            t.each(place, lambda j: taken.put(j, TileVector(t, state, 0).get(j)))
+            t(f"call void @c_tiles(ptr {rows}, i64 1)")
 
-    def step(steps: Loop, alive: str, lived: str) -> None:
-        row = t.whole("udiv", steps.index, "%held")
-        phase, first = (
-            t.whole("sub", steps.index, t.whole("mul", row, "%held")),
-            t.whole("mul", row, "%u.step"),
-        )
-        start = [t.take(state, j) for j in range(whole)]
-        during: list[str] = []  # What X has beside s in the sampled form: z and u during this step.
-        if control is not None:
-            with t.when(t.whole("icmp eq", phase, 0)):
-                load_inputs(first, 0)
-                for j in range(place):
-                    t.put(start[j], rows, j)
-                t(f"call void @{control.prefix}tiles(ptr {rows}, i64 1)")
-            made = [t.take(rows, control.plan.result + j) for j in range(m + (control.memory or 0))]
-            acting = made[:m]
-            if control.memory is not None:
-                acts = t.whole("icmp uge", phase, "%delay")
-                acting = [
-                    t.value(f"select i1 {acts}, {t.type} {made[j]}, {t.type} {start[place + j]}")
-                    for j in range(m)
-                ]
-                during = made[m:] + acting
-            for j in range(m):
-                t.put(acting[j], "%tile", n + j)
-        total = [""] * n
-        for j in range(n):
-            t.put(start[j], "%tile", j)
-        for stage, (weight, reach, input_row) in enumerate(_STAGES):
-            if control is None and stage != 2:
-                load_inputs(first, input_row)
-            t(f"call void @{t.prefix}tiles(ptr %tile, i64 1)")
-            for j in range(n):
-                rate = t.take("%tile", plan.result + j)
-                if reach:
-                    t.put(t.add(start[j], t.mul(reaches[reach], rate)), "%tile", j)
-                share = t.mul(rate, t.number(weight, vector=True)) if weight != 1.0 else rate
-                total[j] = t.add(total[j], share) if stage else share
-        end = [t.add(start[j], t.mul(reaches[1 / 6], total[j])) for j in range(n)] + during
-        going = alive
-        for value in end:
-            going = t.both(going, t.finite(value))
-        for j, value in enumerate(end):
-            t.put(t.choose(going, value, start[j]), state, j)
-        steps.hand(alive, going)
-        more = t.value(f"add {t.integer} {lived}, {t.repeated(1)}")
-        steps.hand(lived, t.choose(going, more, lived, t.integer))
-        following = t.whole("add", steps.index, 1)
-        with t.when(t.whole("icmp eq", t.whole("urem", following, "%every"), 0)):
-            # A lane that has failed keeps its last finite state, but stores NaN. The tile is free to write s
-            # in, but X is longer, and would overwrite p.
-            kept = room if during else "%tile"
-            for j in range(whole):
-                t.put(t.choose(going, t.take(state, j), t.number(float("nan"), vector=True)), kept, j)
-            stored = t.whole("sub", t.whole("udiv", following, "%every"), 1)
-            t.rows(
-                "unpack", kept, 0, t.place("%stored", t.whole("mul", stored, whole)), whole, "%stored.step"
+        sampled = None
+        if control.memory is not None:
+            # The tile has room for s alone: more would overwrite p.
+            room = t.after(rows, stride(control.plan, width))
+            sampled = SampledLoop(
+                nz=control.memory,
+                z=TileVector(t, state, n),
+                z_made=TileVector(t, rows, made + m),
+                u=TileVector(t, state, place),
+                delay="%delay",
             )
-        steps.only_while(t.any(going))
+        law = ControlLoop(TileVector(t, rows, made), evaluate_control, "%held", sampled)
 
+    def store(following: str) -> None:
+        # A lane that has failed keeps its last finite state, but stores NaN.
+        last, kept, nan = TileVector(t, state, 0), TileVector(t, room, 0), t.number(float("nan"))
+        going, t.mask = t.mask, ""
+        t.each(whole, lambda j: kept.put(j, t.choose(going, last.get(j), nan)))
+        t.mask = going
+        row = t.whole("*", t.whole("-", t.whole("/", following, "%every"), 1), whole)
+        t.rows("unpack", room, 0, t.place("%stored", row), whole, "%stored.step")
+
+    loop = Rk4Loop(
+        n=n,
+        m=m,
+        x=TileVector(t, state, 0),
+        at=TileVector(t, "%tile", 0),
+        u=TileVector(t, "%tile", n),
+        slope=TileVector(t, "%tile", plan.result),
+        total=RegisterVector(),
+        after=RegisterVector(),
+        begin=begin,
+        evaluate=evaluate,
+        h=t.argument("h"),
+        steps="%steps",
+        is_stored=lambda following: t.whole("==", t.whole("%", following, "%every"), 0),
+        store=store,
+        control=law,
+    )
     with t.samples():
         t.rows("pack", state, 0, "%x0", whole, "%x0.step")
         t.rows("pack", "%tile", n + m, "%p", k, "%p.step")
         if control is not None:
             t.rows("pack", rows, place + given, "%p", parameters, "%p.step")
-        with t.loop(0, "%steps") as steps:
-            alive, lived = steps.carry(t.repeated(1, "i1"), t.bit), steps.carry(t.repeated(0), t.integer)
-            step(steps, alive, lived)
+        completed = write_rk4(t, loop)
         t.rows("unpack", state, 0, "%final", whole, str(whole))
-        t.put_integers(lived, "%completed")
+        t.put_integers(completed, "%completed")
     return t.text()
 
 
@@ -212,7 +207,7 @@ def compile_rk4(
     if control is not None:
         control.check()
         taken = [variable.size for variable in control.inputs]
-        held = _Control(make_plan(control, options), taken, "c_", None if form is None else form.z)
+        held = _Control(make_plan(control, options), taken, None if form is None else form.z)
         parts.append(evaluation(held.plan, width, "c_"))
         tile += stride(held.plan, width)
     # Once for the states, and in the sampled form once more for what is stored of them.

@@ -113,7 +113,6 @@ class Text:
         """Multiply two values."""
         return self.value(f"fmul {self.type} {a}, {b}")
 
-    def choose(self, bits: str, a: str, b: str, kind: str | None = None) -> str:
+    def choose(self, bit: str, a: str, b: str) -> str:
         """Take a where a bit is set, else b."""
-        kind = kind or self.type
-        return self.value(f"select {self.bit} {bits}, {kind} {a}, {kind} {b}")
+        return self.value(f"select {self.bit} {bit}, {self.type} {a}, {self.type} {b}")

@@ -1,0 +1,388 @@
+"""Loops around programs as statements of C, for a processor or a thread of a device.
+
+Both languages have the same statements; on a device operations are functions of the header, so that the
+compiler fuses none of them, and vectors of a sample are columns of shared memory (`cuda.drivers`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nacelle.emit.c.parts import c_constant
+from nacelle.emit.loop_writer import (
+    ArrayWriter,
+    Entries,
+    Index,
+    SampleLoop,
+    SampleWriter,
+    Vector,
+)
+from nacelle.emit.names import Identifiers
+
+_WORD = re.compile(r"[A-Za-z]\w*")
+_DEVICE = {"+": "nc_add", "-": "nc_sub", "*": "nc_mul", "/": "nc_div"}
+_TRUE = "1"
+"""The bit of a loop that a sample is in: in C every sample that is not has left it."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How numbers and integers are written.
+
+    Attributes:
+        real: type of numbers.
+        whole: type of integers.
+        precision: "double" or "float".
+        device: whether it is CUDA, whose operations are functions of the header.
+        stride: how far apart the entries of an array of numbers are.
+    """
+
+    real: str
+    whole: str
+    precision: str = "double"
+    device: bool = False
+    stride: int = 1
+
+    def math(self, function: str) -> str:
+        """The name of a function of the C library."""
+        return f"{function}f" if self.precision == "float" else function
+
+
+class Statements(SampleWriter, ArrayWriter):
+    """Lines of one function.
+
+    Args:
+        dialect: how it is written.
+        names: identifiers of the function, taken so far.
+        depth: how far its lines are to the right.
+    """
+
+    width = 1
+
+    def __init__(self, dialect: Dialect, names: Identifiers, depth: int = 1) -> None:
+        self.dialect, self._scopes, self._depth = dialect, [names], depth - 1
+        self.lines: list[str] = []
+        self._types = {"real": dialect.real, "whole": dialect.whole, "bit": "int"}
+
+    def __call__(self, *lines: str) -> None:
+        """Write lines."""
+        indent = "    " * (self._depth + len(self._scopes))
+        self.lines += [f"{indent}{line}" for line in lines]
+
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Lines between braces."""
+        self(f"{head} {{")
+        self._scopes.append(self.names.inner())
+        yield
+        self._scopes.pop()
+        self("}")
+
+    @property
+    def names(self) -> Identifiers:
+        """Identifiers of the present block."""
+        return self._scopes[-1]
+
+    def declare(self, place: int, name: str, first: Index, kind: str) -> str:
+        """Declare a variable before a loop that is being written, whose lines begin at a place."""
+        own = self.names.unique(name)
+        self._scopes[-2].take(own)
+        indent = "    " * (self._depth + len(self._scopes) - 1)
+        self.lines.insert(place, f"{indent}{self._types[kind]} {own} = {first};")
+        return own
+
+    # ---- values
+
+    def argument(self, name: str) -> str:
+        """A number or an integer that the function is called with."""
+        return name
+
+    def let(self, name: str, value: str, kind: str = "real") -> str:
+        """Give a value a name, and evaluate it here."""
+        own = self.names.unique(name)
+        self(f"const {self._types[kind]} {own} = {value};")
+        return own
+
+    def number(self, value: float) -> str:
+        """A constant."""
+        return c_constant(value, self.dialect.precision)
+
+    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+        """An operation on numbers, or a comparison of them."""
+        if self.dialect.device and operator in _DEVICE:
+            return f"{_DEVICE[operator]}({a}, {b})"
+        return _infix(operator, a, b)
+
+    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+        """Give a b + c."""
+        if self.dialect.device:
+            return f"nc_fma({a}, {b}, {c})"
+        return f"{_operand(c)} + {_operand(a)} * {_operand(b)}"
+
+    def root(self, a: str) -> str:
+        """Give √a."""
+        return f"nc_sqrt({a})" if self.dialect.device else f"{self.dialect.math('sqrt')}({a})"
+
+    def finite(self, a: str) -> str:
+        """Whether a number is finite."""
+        return f"nc_finite({a})" if self.dialect.device else f"isfinite({a})"
+
+    def whole(self, operator: str, a: Index, b: Index) -> str:
+        """An operation on integers, or a comparison of them."""
+        if operator == "+" and b == 0:
+            return str(a)
+        # What is shifted must have the width of the result.
+        first = f"({self.dialect.whole}){a}" if operator in ("<<", ">>") else str(a)
+        return _infix(operator, first, str(b))
+
+    def bits(self, operator: str, a: str, b: str) -> str:
+        """Join bits."""
+        if a == _TRUE:
+            return b if operator == "&" else a
+        return _infix("&&" if operator == "&" else "||", a, b)
+
+    def unless(self, a: str, b: str) -> str:
+        """Whether a is set and b is not."""
+        return self.bits("&", a, f"!{_operand(b)}")
+
+    def only_if(self, condition: str, a: str) -> str:
+        """Whether a bit and a condition are set."""
+        return self.bits("&", condition, a)
+
+    def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
+        """Take a where a bit is set, else b."""
+        return f"{_operand(bit)} ? {_operand(str(a))} : {_operand(str(b))}"
+
+    def choose_if(self, condition: str, a: str, b: str) -> str:
+        """Take a if a condition holds, else b."""
+        return self.choose(condition, a, b)
+
+    # ---- order
+
+    def held(self, vector: Vector, size: int) -> Vector:
+        """The vector itself: its entries are read where they are used."""
+        return vector
+
+    def each(self, size: int, body: Callable[[Index], None]) -> None:
+        """A loop over the entries of a vector."""
+        if not size:
+            return
+        j = self.names.inner().unique("j")
+        with self.block(f"for (unsigned {j} = 0; {j} < {size}; ++{j})"):
+            self.names.take(j)
+            body(j)
+
+    def fold(
+        self, name: str, size: int, first: str, body: Callable[[Index, str], str], kind: str = "real"
+    ) -> str:
+        """A loop over the entries of a vector that changes a variable."""
+        own = self.names.unique(name)
+        self(f"{self._types[kind]} {own} = {first};")
+        self.each(size, lambda j: self(f"{own} = {body(j, own)};"))
+        return own
+
+    def stages(self, count: int, body: Callable[[Index], None]) -> None:
+        """A loop over the stages, so that the program is there once."""
+        if self.dialect.device:
+            self("#pragma unroll 1")
+        with self.block(f"for (int stage = 0; stage < {count}; ++stage)"):
+            body("stage")
+
+    def pick(self, stage: Index, values: Sequence[str]) -> str:
+        """The value of a stage."""
+        text = values[-1]
+        for k in reversed(range(1, len(values))):
+            if values[k - 1] != values[k]:
+                text = f"{stage} < {k} ? {values[k - 1]} : {text}"
+        return text
+
+    @contextmanager
+    def rounds(self, name: str, stop: Index) -> Iterator[StatementLoop]:
+        """A loop that the sample may leave before its end."""
+        own, place = self.names.inner().unique(name), len(self.lines)
+        if self.dialect.device:
+            self("#pragma unroll 1")
+        with self.block(f"for ({self.dialect.whole} {own} = 0; {own} < {_operand(str(stop))}; ++{own})"):
+            self.names.take(own)
+            yield StatementLoop(self, own, place)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is done only if a condition holds."""
+        with self.block(f"if ({condition})"):
+            yield
+
+    @contextmanager
+    def where(self, bit: str) -> Iterator[None]:
+        """What is put only if a bit is set."""
+        with self.block(f"if ({bit})"):
+            yield
+
+    # ---- functions over arrays
+
+    def negative(self, a: str, *, vector: bool = False) -> str:
+        """Give -a."""
+        return f"-{_operand(a)}"
+
+    def size(self, a: str) -> str:
+        """Give |a|."""
+        return f"{self.dialect.math('fabs')}({a})"
+
+    def larger(self, a: str, b: str) -> str:
+        """The larger of two numbers; NaN if one of them is."""
+        first, second = self.let("first", a), self.let("second", b)
+        return f"({first} > {second} || {first} != {first}) ? {first} : {second}"
+
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+        return f"!{_operand(bit)}"
+
+    def as_real(self, a: str) -> str:
+        """An integer as a number."""
+        return f"({self.dialect.real}){_operand(a)}"
+
+    def spread(self, scalar: str) -> str:
+        """The number itself."""
+        return scalar
+
+    def lanes(self, scalars: Sequence[str]) -> str:
+        """The one number."""
+        (scalar,) = scalars
+        return scalar
+
+    def lane(self, vector: str, lane: int) -> str:
+        """The number itself."""
+        return vector
+
+    def _offset(self, index: Index) -> str:
+        """The distance of an entry from the first one."""
+        return str(index) if self.dialect.stride == 1 else _infix("*", str(index), str(self.dialect.stride))
+
+    def place(self, array: str, index: Index) -> str:
+        """The array from an entry on."""
+        own = self.names.unique(_WORD.findall(array)[-1])
+        self(f"{self.dialect.real} *const {own} = {array} + {_operand(self._offset(index))};")
+        return own
+
+    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
+        """An entry of an array, as it is here."""
+        return self.let(f"{_WORD.findall(array)[-1]}_i", f"{array}[{self._offset(index)}]")
+
+    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
+        """Write an entry of an array."""
+        self(f"{array}[{self._offset(index)}] = {value};")
+
+    def load_whole(self, array: str, index: Index) -> str:
+        """An entry of an array of integers, as it is here."""
+        return self.let("whole", f"{array}[{index}]", "whole")
+
+    def store_whole(self, value: Index, array: str, index: Index) -> None:
+        """Write an entry of an array of integers."""
+        self(f"{array}[{index}] = {value};")
+
+    @contextmanager
+    def loop(self, first: Index, stop: Index, step: int = 1) -> Iterator[StatementLoop]:
+        """A loop of an index."""
+        own, place = self.names.inner().unique("i"), len(self.lines)
+        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
+        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
+            self.names.take(own)
+            yield StatementLoop(self, own, place)
+
+    @contextmanager
+    def forever(self) -> Iterator[None]:
+        """A loop that is left from within the function alone."""
+        with self.block("for (;;)"):
+            yield
+
+    def leave(self, result: Index) -> None:
+        """Return from within the function."""
+        self(f"return {result};")
+
+    def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
+        """Call a function; it may give an integer."""
+        text = f"{function}({', '.join(value for _, value in arguments)})"
+        if result:
+            return self.let(function.rsplit("_", 1)[-1], text, "whole")
+        self(f"{text};")
+        return ""
+
+
+class StatementLoop(SampleLoop):
+    """A loop that is being written; what it carries are variables declared before it."""
+
+    active = _TRUE
+
+    def __init__(self, code: Statements, index: str, place: int) -> None:
+        self._code, self.index, self._place = code, index, place
+
+    def carry(self, name: str, first: Index, kind: str = "real") -> str:
+        """A variable."""
+        own = self._code.declare(self._place, name, first, kind)
+        self._place += 1
+        return own
+
+    def hand(self, name: str, value: str) -> None:
+        """Change a variable."""
+        self._code(f"{name} = {value};")
+
+    def leave_unless(self, bit: str) -> None:
+        """Leave the loop."""
+        with self._code.block(f"if (!{_operand(bit)})"):
+            self._code("break;")
+
+    def count(self, name: str) -> None:
+        """Add one to a variable."""
+        self._code(f"++{name};")
+
+
+class Expressions(Entries):
+    """A vector that is read, from how its entry of an index is written."""
+
+    def __init__(self, entry: Callable[[Index], str]) -> None:
+        self._entry = entry
+
+    def get(self, j: Index) -> str:
+        """Entry j."""
+        return self._entry(j)
+
+
+class ArrayVector(Vector):
+    """A vector of a sample, from how its entry of an index is written; on a device by its address."""
+
+    def __init__(self, code: Statements, entry: Callable[[Index], str]) -> None:
+        self._code, self._entry = code, entry
+
+    def get(self, j: Index) -> str:
+        """Entry j."""
+        entry = self._entry(j)
+        return f"nc_got<{self._code.dialect.real}>({entry})" if self._code.dialect.device else entry
+
+    def put(self, j: Index, value: str) -> None:
+        """Write entry j."""
+        entry = self._entry(j)
+        self._code(f"nc_keep({entry}, {value});" if self._code.dialect.device else f"{entry} = {value};")
+
+
+def _infix(operator: str, a: str, b: str) -> str:
+    """An operation on two operands."""
+    return f"{_operand(a)} {operator} {_operand(b)}"
+
+
+def _operand(text: str) -> str:
+    """An expression as part of another: in parentheses unless all its blanks are within brackets."""
+    if text.startswith("-"):
+        return f"({text})"
+    depth = 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == " " and not depth:
+            return f"({text})"
+    return text

@@ -1,0 +1,188 @@
+"""The implicit Runge-Kutta method on the device: `nacelle.emit.irk5_steps`, a motion a thread.
+
+The arrays of a motion are scratch columns of global memory, its integers are the thread's own. Programs are
+functions, as they are evaluated from several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nacelle.emit.c.implicit import StructSteps
+from nacelle.emit.c.loops import Dialect, Statements
+from nacelle.emit.c.parts import call
+from nacelle.emit.cuda.drivers import (
+    DriverKernel,
+    ScratchColumns,
+    body_lines,
+    driver_name,
+    driver_plan,
+    head,
+    sample_loop,
+)
+from nacelle.emit.cuda.plan import THREADS, CudaOptions
+from nacelle.emit.irk5_steps import CONTROL, COUNTERS, DERIVATIVE, MATRICES, PIVOTS, VECTORS, StepSizes
+from nacelle.emit.loop_writer import ArrayWriter, Index
+from nacelle.emit.rk4 import sizes
+from nacelle.program.program import Program
+
+_WHOLE = "unsigned long long"
+# Arrays of a run, each followed by the distance of its rows, which are those of its sample.
+_GIVEN = {"x0": "const {real} *", "u": "const {real} *", "p": "const {real} *"}
+_RESULTS = {"stored": "{real} *", "last": "{real} *", "counts": "long long *"}
+
+
+class ColumnSteps(StructSteps):
+    """Functions of a device over columns."""
+
+    head = "static __device__ __noinline__"
+
+    def _prepare(self) -> None:
+        real = self.dialect.real
+        self._memory = {
+            "work": f"{real} *work",
+            "wholes": f"{_WHOLE} *wholes",
+            "own": "const nc_address own",
+        }
+        n, m, k, given = self.sizes
+        arrays = {DERIVATIVE: 2 * n + m + k}
+        if given is not None:
+            arrays[CONTROL] = n + given + k + m
+        arrays |= dict.fromkeys(VECTORS, n) | {"u": 3 * m} | dict.fromkeys(MATRICES, n * n)
+        self._offsets: dict[str, int] = {}
+        self.numbers = 0
+        for name, size in arrays.items():
+            self._offsets[name] = self.numbers
+            self.numbers += size
+        self.integers = len(COUNTERS) + len(PIVOTS) * n
+
+    def _run_head(self, parameters: list[str]) -> str:
+        arrays = {**_GIVEN, **_RESULTS}.items()
+        rows = [f"{kind.format(real=self.dialect.real)}{name}, {_WHOLE} {name}_ld" for name, kind in arrays]
+        return call(f"{self.head} {_WHOLE} {self.own}_run", [*self._memory.values(), *rows, *parameters])
+
+    def _run_begin(self) -> list[str]:
+        return ["every = every != 0 ? every : steps + 1;"]
+
+    def array(self, c: ArrayWriter, name: str) -> str:
+        """The first column of an array."""
+        assert isinstance(c, Statements)
+        own = c.names.unique(name)
+        if name in PIVOTS:
+            c(f"{_WHOLE} *const {own} = wholes + {len(COUNTERS) + PIVOTS.index(name) * self.sizes.n};")
+        else:
+            c(f"{self.dialect.real} *const {own} = work + {self._offsets[name] * THREADS};")
+        return own
+
+    def counter(self, c: ArrayWriter, name: str) -> str:
+        """An integer that lives through the steps, as it is here."""
+        return c.let(name, f"wholes[{COUNTERS.index(name)}]", "whole")
+
+    def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
+        """Change one of them."""
+        c.store_whole(value, "wholes", COUNTERS.index(name))
+
+    def tile(self, program: str) -> tuple[str, int]:
+        """The columns of a program's inputs and results."""
+        return "work", self._offsets[program]
+
+    def evaluate(self, c: ArrayWriter, program: str) -> None:
+        """Evaluate a program."""
+        c.call(self.programs[program], ("array", "work"), ("array", "own"))
+
+    def given(self, c: ArrayWriter, name: str, index: Index) -> str:
+        """An entry of an array that the run is given."""
+        return f"{name}[({index}) * {name}_ld]"
+
+    def keep(self, c: ArrayWriter, index: Index, value: str) -> None:
+        """Store an entry of the states."""
+        assert isinstance(c, Statements)
+        c(f"stored[({index}) * stored_ld] = {value};")
+
+    def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
+        """Give the last state and the counts."""
+        assert isinstance(c, Statements)
+        x = self.array(c, "x")
+        with c.loop(0, self.sizes.n) as states:
+            c(f"last[{states.index} * last_ld] = {c.load(x, states.index)};")
+        c(*(f"counts[{place} * counts_ld] = (long long){value};" for place, value in enumerate(values)))
+
+    def program(self, which: str, program: Program, options: CudaOptions, blocks: int) -> tuple[str, int]:
+        """A program as a function, and the bytes of shared memory of a block that it needs."""
+        plan, frame = driver_plan(program, options, 0), ScratchColumns(options, blocks)
+        slots, begin = frame.take(plan.slots.count), self._offsets[which]
+        *inputs, results = (begin + bound for bound in (0, *self.bounds(which)))
+
+        def source(first: int) -> Callable[[int], str]:
+            return lambda j: f"nc_fetch(work + {(first + j) * THREADS}, {{}});"
+
+        lines = body_lines(
+            plan,
+            program,
+            frame,
+            slots,
+            tuple(source(first) for first in inputs),
+            lambda j, text: f"work[{(results + j) * THREADS}] = {text};",
+        )
+        memory = [self._memory["work"], self._memory["own"]]
+        opening = call(f"{self.head} void {self.programs[which]}", memory)
+        return "\n".join(
+            [opening, "{", "    (void)own;", *(f"    {line}" for line in lines), "}", ""]
+        ), frame.bytes
+
+
+def irk5_kernel(
+    program: Program, control: Program | None = None, options: CudaOptions | None = None
+) -> DriverKernel:
+    """Write the implicit method around a derivative program and, where there is one, a control program.
+
+    Args:
+        program: the derivative, of inputs x, u and p.
+        control: what gives u at the begin of every period, of inputs x, w and p.
+        options: how CUDA is written; numbers are double.
+
+    Raises:
+        ValueError: if a program is of another form, or numbers are not double, which its differences and
+            tolerances are for.
+    """
+    options = options or CudaOptions()
+    if options.real != "double":
+        raise ValueError("implicit steps need numbers of type double")
+    found = sizes(program, control)
+    n, m, k = (variable.size for variable in program.inputs)
+    kernel = driver_name(program, options, "irk5")
+    own = kernel.removesuffix("_kernel")
+    programs = {DERIVATIVE: program} | ({} if control is None else {CONTROL: control})
+    dialect = Dialect(options.real, _WHOLE, device=True, stride=THREADS)
+    shape = StepSizes(n, m, k, None if control is None else found.m)
+    steps = ColumnSteps(
+        dialect, own, {which: f"{own}_{which}" for which in programs}, shape, ("x0", "u", "p")
+    )
+    blocks = min(driver_plan(one, options, 0).blocks for one in programs.values())
+    bodies = [steps.program(which, one, options, blocks) for which, one in programs.items()]
+    frame = ScratchColumns(options, blocks)
+    frame.scratch = steps.numbers
+    arguments = [
+        f"{kind.format(real=options.real)}{name}, const {_WHOLE} {name}_ld"
+        for name, kind in {**_GIVEN, **_RESULTS}.items()
+    ]
+    arguments += [f"{options.real} *__restrict__ scratch, const int own_u, const int own_p"]
+    numbers = ("u_step", "u_stage", "h", "steps", "every", "held", "n")
+    arguments += [f"const {options.real if name == 'h' else _WHOLE} {name}" for name in numbers]
+    passed = ["aside", "wholes", "own"]
+    for name in (*_GIVEN, *_RESULTS):
+        first = {"u": "u + (own_u ? i : 0)", "p": "p + (own_p ? i : 0)"}.get(name, f"{name} + i")
+        passed += [first, f"{name}_ld"]
+    lines = [
+        *(text for text, _ in bodies),
+        *steps.texts,
+        *head(kernel, arguments, blocks),
+        *frame.begin(),
+        sample_loop(),
+        f"        {_WHOLE} wholes[{steps.integers}];",
+        f"        {call(f'(void){own}_run', [*passed, *numbers[:-1]], 8)};",
+        "    }",
+        "}",
+    ]
+    shared = max(size for _, size in bodies)
+    return DriverKernel("\n".join(lines) + "\n", kernel, blocks, shared, frame.scratch)

@@ -1,0 +1,265 @@
+"""What loops around programs are written with, whatever the language: values, vectors, arrays, loops.
+
+Newton's iteration, the Runge-Kutta method and the implicit method are functions that call a writer
+(`newton.write_newton`, `rk4.write_rk4`, `radau_steps`). LLVM writes an instruction for each call
+(`jit.loops`), C and CUDA statements (`c.loops`).
+
+A `SampleWriter` is for loops of a sample: LLVM has one sample in each lane of a vector, C one alone. A
+sample that leaves a loop keeps its values: in lanes under a mask, in C as its loop has ended. An
+`ArrayWriter` is for functions over arrays in memory.
+
+A value is text: a name of LLVM, an expression of C. An expression is evaluated where it is used, so what must
+not change meanwhile, or is used often, gets a name by `let`. Kinds of values are "real", "whole" and "bit".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+Index = str | int
+"""An integer: a number that is known, or a value."""
+
+
+class WrittenLoop(ABC):
+    """A loop that is being written.
+
+    Attributes:
+        index: of the round, an integer.
+    """
+
+    index: str
+
+    @abstractmethod
+    def carry(self, name: str, first: Index, kind: str = "real") -> str:
+        """A value that each round hands to the next, and the last one to what follows the loop."""
+
+    @abstractmethod
+    def hand(self, name: str, value: str) -> None:
+        """What the next round has for a carried value; the old one is not used after this."""
+
+
+class Writer(ABC):
+    """Writes values and branches.
+
+    Operators of `real` are + - * / and the comparisons < <= > >= !=; of `whole` + - * / % << >> and the
+    comparisons == != < > >=; of `bits` & and |. Comparisons with NaN are false, but for !=.
+
+    Attributes:
+        width: numbers in a vector of the target: samples side by side, or entries of an array.
+    """
+
+    width: int
+
+    @abstractmethod
+    def argument(self, name: str) -> str:
+        """A number or an integer that the function is called with."""
+
+    @abstractmethod
+    def let(self, name: str, value: str, kind: str = "real") -> str:
+        """Give a value a name, and evaluate it here."""
+
+    @abstractmethod
+    def number(self, value: float) -> str:
+        """A constant."""
+
+    @abstractmethod
+    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+        """An operation on numbers, or a comparison of them."""
+
+    @abstractmethod
+    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+        """Give a b + c."""
+
+    @abstractmethod
+    def whole(self, operator: str, a: Index, b: Index) -> str:
+        """An operation on integers that are the same for all samples, or a comparison of them."""
+
+    @abstractmethod
+    def bits(self, operator: str, a: str, b: str) -> str:
+        """Join bits."""
+
+    @abstractmethod
+    def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
+        """Take a where a bit is set, else b."""
+
+    @abstractmethod
+    def when(self, condition: str) -> AbstractContextManager[None]:
+        """What is done only if a condition holds that is the same for all samples."""
+
+
+# ---- loops of a sample
+
+
+class Entries(ABC):
+    """A vector that is read."""
+
+    @abstractmethod
+    def get(self, j: Index) -> str:
+        """Entry j."""
+
+
+class Vector(Entries):
+    """A vector of a sample, in memory or in registers."""
+
+    @abstractmethod
+    def put(self, j: Index, value: str) -> None:
+        """Write entry j, of the samples that are in the loop still."""
+
+
+class SampleLoop(WrittenLoop):
+    """A loop that samples leave one by one.
+
+    Attributes:
+        active: the samples that are in it.
+    """
+
+    active: str
+
+    @abstractmethod
+    def leave_unless(self, bit: str) -> None:
+        """Samples without the bit leave; what follows in this round, and the next ones, are of the others."""
+
+    @abstractmethod
+    def count(self, name: str) -> None:
+        """Add one to a carried integer of the samples that have not left."""
+
+
+class SampleWriter(Writer):
+    """Writes loops of a sample."""
+
+    @abstractmethod
+    def held(self, vector: Vector, size: int) -> Vector:
+        """A vector whose entries are loaded here, once; what is put into it is not got from it."""
+
+    @abstractmethod
+    def root(self, a: str) -> str:
+        """Give √a."""
+
+    @abstractmethod
+    def finite(self, a: str) -> str:
+        """Whether a number is finite."""
+
+    @abstractmethod
+    def unless(self, a: str, b: str) -> str:
+        """Whether a is set and b is not."""
+
+    @abstractmethod
+    def only_if(self, condition: str, a: str) -> str:
+        """Whether a bit is set, and a condition that is the same for all samples."""
+
+    @abstractmethod
+    def choose_if(self, condition: str, a: str, b: str) -> str:
+        """Take the number a if a condition holds that is the same for all samples, else b."""
+
+    @abstractmethod
+    def each(self, size: int, body: Callable[[Index], None]) -> None:
+        """Statements for every entry of a vector."""
+
+    @abstractmethod
+    def fold(
+        self, name: str, size: int, first: str, body: Callable[[Index, str], str], kind: str = "real"
+    ) -> str:
+        """What all entries of a vector give: the next value from the one so far, entry by entry."""
+
+    @abstractmethod
+    def stages(self, count: int, body: Callable[[Index], None]) -> None:
+        """Statements for every stage of a step, each with an evaluation of a program."""
+
+    @abstractmethod
+    def pick(self, stage: Index, values: Sequence[str]) -> str:
+        """The value of a stage."""
+
+    @abstractmethod
+    def rounds(self, name: str, stop: Index) -> AbstractContextManager[SampleLoop]:
+        """A loop from 0 to before the stop, which ends when all samples have left."""
+
+    @abstractmethod
+    def where(self, bit: str) -> AbstractContextManager[None]:
+        """What is put only where a bit is set."""
+
+
+# ---- functions over arrays
+
+
+class ArrayWriter(Writer):
+    """Writes a function over arrays in memory; arrays are addresses, matrices are by columns.
+
+    `vector` says that a value is a vector of `width` entries that follow one another; in C that is one.
+    """
+
+    @abstractmethod
+    def negative(self, a: str, *, vector: bool = False) -> str:
+        """Give -a."""
+
+    @abstractmethod
+    def size(self, a: str) -> str:
+        """Give |a|."""
+
+    @abstractmethod
+    def larger(self, a: str, b: str) -> str:
+        """The larger of two numbers; NaN if one of them is."""
+
+    @abstractmethod
+    def opposite(self, bit: str) -> str:
+        """Whether a bit is not set."""
+
+    @abstractmethod
+    def as_real(self, a: str) -> str:
+        """An integer as a number."""
+
+    def combination(self, weights: Sequence[float], values: Sequence[str]) -> str:
+        """A sum of values with constant weights."""
+        total = self.real("*", values[0], self.number(weights[0]))
+        for weight, value in zip(weights[1:], values[1:], strict=True):
+            total = self.product_sum(value, self.number(weight), total)
+        return total
+
+    @abstractmethod
+    def spread(self, scalar: str) -> str:
+        """A vector of one number."""
+
+    @abstractmethod
+    def lanes(self, scalars: Sequence[str]) -> str:
+        """A vector of numbers."""
+
+    @abstractmethod
+    def lane(self, vector: str, lane: int) -> str:
+        """A number of a vector."""
+
+    @abstractmethod
+    def place(self, array: str, index: Index) -> str:
+        """The array from an entry on."""
+
+    @abstractmethod
+    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
+        """An entry of an array."""
+
+    @abstractmethod
+    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
+        """Write an entry of an array."""
+
+    @abstractmethod
+    def load_whole(self, array: str, index: Index) -> str:
+        """An entry of an array of integers."""
+
+    @abstractmethod
+    def store_whole(self, value: Index, array: str, index: Index) -> None:
+        """Write an entry of an array of integers."""
+
+    @abstractmethod
+    def loop(self, first: Index, stop: Index, step: int = 1) -> AbstractContextManager[WrittenLoop]:
+        """A loop of an index from the first to before the stop; none where that is not above it."""
+
+    @abstractmethod
+    def forever(self) -> AbstractContextManager[None]:
+        """A loop that is left from within the function alone."""
+
+    @abstractmethod
+    def leave(self, result: Index) -> None:
+        """Return an integer from within the function."""
+
+    @abstractmethod
+    def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
+        """Call a function with values of kinds, addresses are "array" or "wholes"; it may give an integer."""
