@@ -1,7 +1,7 @@
 """What a camera sees of a true robot in motion: edges of its legs, exposure by exposure.
 
-An exposure belongs to its middle by the camera's clock; the true robot is taken there from the states that
-the plant keeps, with the anchors of that time. Two ways lead from it to edges:
+An exposure belongs to its middle by the camera's clock; the true robot is where its motion has it then, with
+the anchors of that time. Two ways lead from it to edges:
 
     model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
                 length would have, the Cramer-Rao bound of the pixel model; fast
@@ -27,6 +27,7 @@ from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
+from nacelle.simulation.digital_controller import PastMotion
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
@@ -71,34 +72,41 @@ class TrueSight:
         shutter: when it looks.
         source: what makes edges.
         order: indices of the cylinders that are looked at, in turn.
+        start: when it begins to look, robot's clock, s.
+
+    Raises:
+        KinematicsError: if there is no cylinder to look at.
     """
 
-    def __init__(self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int]) -> None:
+    def __init__(
+        self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int], *, start: float
+    ) -> None:
         if not order:
-            raise KinematicsError(f"the camera sees no cylinder of {plant.model.name} that could be used")
+            raise KinematicsError(f"the camera sees no cylinder of {plant.name} that could be used")
         self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
-        self._until = plant.time
+        self._until = start
 
-    def arrived(self, now: float, predict: Callable[[float], Bodies]) -> list[EdgeMeasurement]:
+    def arrived(
+        self, now: float, motion: PastMotion, predict: Callable[[float], Bodies]
+    ) -> list[EdgeMeasurement]:
         """Edges whose results have arrived since the last call.
 
         Args:
             now: robot's clock, s.
+            motion: of the true robot until now.
             predict: the poses of all bodies that are expected at a time of the robot's clock.
         """
         shutter, last = self._shutter, self._until
         self._until = now
-        found: list[EdgeMeasurement] = []
-        begin, end = last - shutter.latency, now - shutter.latency
-        for exposure in shutter.exposures(begin, end, self._order):
+        edges: list[EdgeMeasurement] = []
+        for exposure in shutter.exposures(last - shutter.latency, now - shutter.latency, self._order):
             # The first of two intervals that meet has what is at their common end.
             middle = shutter.robot_time(exposure.time)
-            if exposure.arrival <= last + 1e-12 or middle < self._plant.oldest:
+            if exposure.arrival <= last + 1e-12 or middle < motion.start:
                 continue
-            true = self._plant.bodies(self._plant.state_at(middle), middle)
-            found += self._source.edges(exposure, true, partial(predict, middle))
-        self._plant.forget(end - shutter.exposure)
-        return found
+            true = self._plant.bodies(motion.state(middle))
+            edges += self._source.edges(exposure, true, partial(predict, middle))
+        return edges
 
 
 class ModelEdges:
