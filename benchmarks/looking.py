@@ -20,6 +20,7 @@ import numpy as np
 
 import nacelle
 from nacelle.cli.common import console
+from nacelle.control.loop.run import rms
 from nacelle.control.vision.comparison import (
     QUICK,
     SWEEPS,
@@ -65,10 +66,9 @@ def check(robots: list[str], seeds: int) -> None:
             begin = time.perf_counter()
             runs = [bench.run("vision", Circumstances(), seed) for seed in range(1, seeds + 1)]
             spent = (time.perf_counter() - begin) / seeds
-            figures = [run.summary() for run in runs]
             tracking, estimate = (
-                float(np.sqrt(np.mean([figure[key] ** 2 for figure in figures])))
-                for key in ("rms_error", "rms_estimate")
+                float(rms(np.concatenate([getattr(run, name) for run in runs])))
+                for name in ("tool_error", "estimate_error")
             )
             print(
                 f"{name:14s} {measurement:9s} tracking {1e3 * tracking:.4f} mm, "

@@ -29,7 +29,7 @@ def main() -> None:
     bench = nacelle.LookingBench(robot, camera=seen.camera)
     for feedback in ("encoders", "vision", "both"):
         run = bench.run(feedback, Circumstances(anchors=3e-4), seed=1)
-        print(f"{feedback}: {1e3 * run.summary()['rms_error']:.4f} mm rms from the path")
+        print(f"{feedback}: {1e3 * run.summary()['tool']['rms_error']:.4f} mm rms from the path")
 
 
 if __name__ == "__main__":

@@ -163,13 +163,13 @@ if TYPE_CHECKING:
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
     from nacelle.scene.figure import animate
+    from nacelle.simulation.digital_controller import DigitalController
     from nacelle.simulation.driven_plant import DrivenPlant
     from nacelle.simulation.drives import Cogging, Drives, LuGre, Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
-    from nacelle.simulation.sampled import Sampled
     from nacelle.simulation.sensors import Sensors
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
@@ -213,6 +213,7 @@ __all__ = [
     "DataSheet",
     "DescriptionError",
     "DeviceError",
+    "DigitalController",
     "DirectInverse",
     "DrivenPlant",
     "Drives",
@@ -282,7 +283,6 @@ __all__ = [
     "RigidPlant",
     "Robot",
     "Sample",
-    "Sampled",
     "Samples",
     "Scenario",
     "SeenVariable",

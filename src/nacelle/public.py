@@ -162,7 +162,7 @@ _MODULES = {
     "nacelle.simulation.many": ("Motions", "simulate_many"),
     "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
     "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
-    "nacelle.simulation.sampled": ("Sampled",),
+    "nacelle.simulation.digital_controller": ("DigitalController",),
     "nacelle.simulation.sensors": ("Sensors",),
     "nacelle.simulation.simulate": ("Simulation", "simulate"),
     "nacelle.spatial.physics": ("physics",),

@@ -13,7 +13,7 @@ import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller, law_of
-from nacelle.control.gains import ControlWarning, masses_of, tuned
+from nacelle.control.gains import ControlWarning, masses_of
 from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import closed_loop
@@ -29,8 +29,8 @@ from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.model.description.fields import Strict
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
+from nacelle.simulation.digital_controller import DigitalController, law_alone, native_loop
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled, law_alone, native_loop
 from nacelle.simulation.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -177,7 +177,7 @@ def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     """At rest at the desired pose the model's holding force is given, and the memory keeps its size."""
     robot, kind = library_robot("fivebar"), KINDS[name]()
     assert kind.name == name
-    law = tuned(kind, robot, period=5e-4, bandwidth=5.0)
+    law = controller(robot, kind, period=5e-4, bandwidth=5.0)
     x = nacelle.reference_pose(robot)
     shapes = input_shapes(law_of(kind), robot)
     assert shapes == {
@@ -228,7 +228,7 @@ def test_poles_are_those_of_the_loop_over_a_sample(delay: float) -> None:
     X = np.concatenate([RigidPlant(robot).state(x, np.zeros(n)), z, force])
     nudge = 1e-6 * np.eye(len(X))
     row = np.concatenate(rest)
-    after = native_loop(law.sampled(x, row), parts).integrate(
+    after = native_loop(law.digital(x, row), parts).integrate(
         np.vstack([X + nudge, X - nudge]),
         np.concatenate([[0.0], row])[None],
         np.concatenate([parts.constants, law.gains])[None],
@@ -418,7 +418,7 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
     rows[20:, 1] += 10.0
     plant = nacelle.RigidPlant(robot, friction=False)
-    run = nacelle.simulate(plant, x, None, made.sampled(x, rows), until=0.1, method="rk4", step=2.5e-4)
+    run = nacelle.simulate(plant, x, None, made.digital(x, rows), until=0.1, method="rk4", step=2.5e-4)
     assert run.message.startswith(
         "at 0.01 s the controller stopped: the desired motion is not finite, out of"
     )
@@ -437,7 +437,7 @@ def echo(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, 
 
 
 def test_readings_are_counted_noisy_and_missing(fivebar: Robot) -> None:
-    law = law_alone(Sampled(sensed(echo), 1e-3, memory=np.zeros(2), gains=np.zeros(3)), fivebar)
+    law = law_alone(DigitalController(sensed(echo), 1e-3, memory=np.zeros(2), gains=np.zeros(3)), fivebar)
     rng = np.random.default_rng(0)
     for _ in range(20):
         q, noise, step = rng.normal(size=2), 0.01 * rng.normal(size=2), 0.003

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.gains import tuned
 from nacelle.control.laws.adaptive import Adaptive, adapted_parameters
+from nacelle.control.named import controller
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.trajectory.paths import Fourier
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
+from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import floor, pack
@@ -95,7 +95,7 @@ def loaded_values(robot: Robot, loaded: Robot) -> Array:
     return np.asarray(base.K @ [values[group[0]] for group in base.choice.groups()])
 
 
-def measured(law: Sampled, resolution: float, noise: Array | None) -> Sampled:
+def measured(law: DigitalController, resolution: float, noise: Array | None) -> DigitalController:
     """A law whose readings are counted, and have noise (N, actuators) added before."""
     inner, robot = law.function, law.robot
     assert robot is not None
@@ -164,14 +164,14 @@ class Experiment:
     def controller(self, model: Robot) -> Controller:
         """A controller with a model, tuned for the motion."""
         kind = Adaptive(resolution=self.resolution, **self.options)
-        return tuned(kind, model, period=PERIOD, delay=self.delay).for_motion(self.rows)
+        return controller(model, kind, period=PERIOD, delay=self.delay).for_motion(self.rows)
 
     def run(self, controller: Controller, parameters: tuple[Array, Array] | None = None) -> Simulation:
         """A run; with parameters given, before and after the payload is taken up, nothing is adapted."""
         fields = controller.kind.memory(controller.robot)
         if parameters is not None:
             controller = controller.with_gains(adaptation=0.0)
-        law = controller.sampled(self.x0, self.rows, delay=self.delay)
+        law = controller.digital(self.x0, self.rows, delay=self.delay)
         if self.resolution:
             law = measured(law, self.resolution, None)
         if parameters is not None:

@@ -85,7 +85,7 @@ class Loop:
         zero = np.zeros(self.robot.motion.n)
         held = inverse_dynamics(self.robot, x, zero, zero, friction=False).force
         rows = self.rows(seconds)
-        law = self.controller.sampled(
+        law = self.controller.digital(
             self.reference[0], rows[0] if self.swing is None else rows, delay=self.delay, first_force=held
         )
         T = self.controller.period

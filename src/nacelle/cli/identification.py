@@ -319,7 +319,7 @@ def rehearse_command(
     """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
     from nacelle.identification.rehearsal.rehearsal import moved, rehearse
-    from nacelle.identification.rehearsal.settings import Controller
+    from nacelle.identification.rehearsal.settings import JointServo
 
     check_new(csv)
     robot = load_robot(robot_name, mode, payload)
@@ -328,7 +328,7 @@ def rehearse_command(
         robot,
         trajectory,
         true=moved(robot, percent, seed=seed),
-        controller=Controller(bandwidth=bandwidth),
+        controller=JointServo(bandwidth=bandwidth),
         rate=rate,
         periods=periods,
         seed=seed,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import Change, ControlLoop
-from nacelle.control.loop.desired import Course
+from nacelle.control.loop.closed_loop import ControlLoop
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -18,7 +17,6 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
-from nacelle.simulation.sensors import Sensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +94,7 @@ def compare(
     trajectory: Trajectory,
     *,
     labels: Sequence[str] | None = None,
-    sensors: Sensors | None = None,
-    delay: float = 0.0,
-    seed: int = 0,
-    settle: float | None = None,
-    repeat: int = 1,
-    duration: float | None = None,
-    changes: Sequence[Change | tuple[float, Any]] = (),
-    tool: str = "",
-    step: float | None = None,
+    **options: Any,
 ) -> Comparison:
     """Run several controllers against the same plant along the same path, with the same noise and losses.
 
@@ -113,15 +103,8 @@ def compare(
         controllers: the controllers; they have the same sample time.
         trajectory: the path in time.
         labels: what they are called; their names if None, which must differ then.
-        sensors: encoders, as in `closed_loop`, and so are the others:
-        delay: s.
-        seed: of noise and losses.
-        settle: s.
-        repeat: how often the path is run through.
-        duration: when the run ends, s.
-        changes: what moves from some times on.
-        tool: the tool that is looked at.
-        step: the longest step of the integration, s.
+        **options: sensors, delay, seed, settle, repeat, duration, changes, tool and step, as in
+            `closed_loop`.
 
     Raises:
         KinematicsError: if labels are not different, or as in `closed_loop`.
@@ -131,33 +114,15 @@ def compare(
     names = [controller.name for controller in controllers] if labels is None else list(labels)
     if len(names) != len(controllers) or len(set(names)) != len(names):
         raise KinematicsError(f"each of {len(controllers)} controllers has a label of its own, got {names}")
-    course = Course(settle, repeat, duration)
     loops: dict[tuple[str, float], ControlLoop] = {}
     runs = []
     with task("controllers") as report:
         for k, (controller, label) in enumerate(zip(controllers, names, strict=True)):
-            key = (controller.robot.hash, controller.period)
-            if key not in loops:
-                loops[key] = ControlLoop(
-                    plant,
-                    controller.robot,
-                    trajectory,
-                    period=controller.period,
-                    course=course,
-                    changes=changes,
-                )
+            model, period = controller.robot, controller.period
+            if (model.hash, period) not in loops:
+                loops[model.hash, period] = ControlLoop(plant, model, trajectory, period=period, **options)
             with task(label):
-                runs.append(
-                    loops[key].run(
-                        controller,
-                        sensors=sensors,
-                        delay=delay,
-                        seed=seed,
-                        tool=tool,
-                        label=label,
-                        step=step,
-                    )
-                )
+                runs.append(loops[model.hash, period].run(controller, label=label))
             report((k + 1) / len(controllers))
             if runs[-1].status == "interrupted":
                 # Whoever stops one run means all of them; what there is is kept.

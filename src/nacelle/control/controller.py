@@ -1,7 +1,5 @@
 """Controllers: a kind of law for a robot, tuned, with a sample time, and its physics function.
 
-Controllers: a kind of law for a robot, tuned, with a sample time.
-
 Samples of the inputs of control laws, by which identities of their programs are recognised.
 
 The desired pose is one of the robot, to all digits (`nacelle.kinematics.samples`). The readings and
@@ -10,9 +8,8 @@ iteration that a law takes is seen to move something (2e-2, 4e-4, 2e-7), while w
 open, 3e-14 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors
 are drawn at random, and gains around those that a kind gives itself.
 
-The physics function of a control law, with the checks before a force leaves.
-
-Every law runs through here: in the native loop, sample by sample, and in exported packages.
+Every law, with the checks before a force leaves, runs through here: in the native loop, sample by sample, and
+in exported packages.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.identities.values import PreciseInputs, Row
-from nacelle.simulation.sampled import Sampled, law_alone
+from nacelle.simulation.digital_controller import DigitalController, law_alone
 from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
 
@@ -243,9 +240,9 @@ class Controller(Shown):
             self.kind.start(self.robot, np.asarray(x, dtype=float), joints.y)
         )
 
-    def sampled(
+    def digital(
         self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None
-    ) -> Sampled:
+    ) -> DigitalController:
         """The controller in its loop, for `simulate`.
 
         Args:
@@ -254,7 +251,7 @@ class Controller(Shown):
             delay: from a sample to the time at which its forces act, s.
             first_force: what acts before (actuators,).
         """
-        return Sampled(
+        return DigitalController(
             law_of(self.kind),
             self.period,
             memory=self.start(x),
@@ -282,7 +279,9 @@ class Controller(Shown):
     def compiled(self) -> Any:
         """The law by itself as native code, of (z, q, r, gains)."""
         fields = self.kind.memory(self.robot)
-        law = Sampled(law_of(self.kind), self.period, memory=np.zeros(fields.size), gains=self.gains)
+        law = DigitalController(
+            law_of(self.kind), self.period, memory=np.zeros(fields.size), gains=self.gains
+        )
         return law_alone(law, self.robot)
 
     def coordinates(self, x: Any) -> Array:

@@ -15,7 +15,6 @@ or larger than in the reference pose, are left out.
 from __future__ import annotations
 
 import math
-import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,15 +29,14 @@ from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 
 # The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.
 _MOST, _PART, _FALL = 25.0, 1.0 / 60.0, 0.85
 # Damping ratio that a chosen bandwidth must have everywhere, and below which one that is given is warned of.
-_ENOUGH, _POOR = 0.45, 0.4
+_ENOUGH, POOR = 0.45, 0.4
 # Damping ratios of heavy motions, and the largest that gains are made for.
 _HEAVY, _MOST_DAMPING = 0.75, 8.0
 # Poses over the workspace, and how many of them, the heaviest and the lightest, are looked at in detail.
@@ -46,7 +44,7 @@ _POSES, _WORST = 400, 4
 # Motions that are heavier or lighter than those in the reference pose by more than this are left out.
 _SINGULAR = 0.05
 # A bandwidth beyond this part of a first natural frequency excites it.
-_NATURAL = 1.0 / 3.0
+NATURAL = 1.0 / 3.0
 
 
 class Stated(NamedTuple):
@@ -96,67 +94,6 @@ def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
     return FeltMasses(np.array(held), float(np.max(high)), float(np.min(low))), models
 
 
-def tuned(
-    kind: ControllerKind,
-    robot: Robot,
-    *,
-    period: float,
-    bandwidth: float | None = None,
-    damping: float | None = None,
-    delay: float = 0.0,
-    lag: float = 0.0,
-    natural_frequency: float | None = None,
-) -> Controller:
-    """A controller with gains for a bandwidth.
-
-    Args:
-        kind: the law.
-        robot: the model.
-        period: sample time, s.
-        bandwidth: of the loop, Hz; chosen if None.
-        damping: ratio of its poles; chosen if None.
-        delay: from a sample to the time at which its forces act, s.
-        lag: time constant of the current loops, s.
-        natural_frequency: the first of the real robot, Hz, if there is one: bandwidths near it are warned of.
-
-    Warns:
-        ControlWarning: if the loop is poorly damped, or is faster than a third of the natural frequency.
-
-    Raises:
-        KinematicsError: if the sample time, the bandwidth or the damping ratio is not above zero.
-        UnderactuatedError: if nothing drives some motions.
-    """
-    require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
-    robot = counting(robot)
-    for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
-        if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")
-    stated = Stated(period, damping, delay, lag)
-    if not kind.looped:
-        return _made(kind, robot, bandwidth or _first(period), stated)
-    if bandwidth is None:
-        numbers = str(vars(kind))
-        return _chosen(kind, numbers, robot, stated, natural_frequency)
-    controller = _made(kind, robot, bandwidth, stated)
-    worst = worst_damping(controller, delay=delay, lag=lag)
-    if worst < _POOR:
-        warnings.warn(
-            f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
-            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
-            f"allows: its poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
-            ControlWarning,
-            stacklevel=3,
-        )
-    if natural_frequency is not None and bandwidth > _NATURAL * natural_frequency:
-        warnings.warn(
-            f"a bandwidth of {bandwidth:g} Hz is beyond a third of the first natural frequency of "
-            f"{natural_frequency:g} Hz: {kind.name} will excite it",
-            ControlWarning,
-            stacklevel=3,
-        )
-    return controller
-
-
 def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.0) -> float:
     """The smallest damping ratio -Re s / |s| of the poles s of the loop, over poses of the workspace.
 
@@ -170,24 +107,28 @@ def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.
     return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))
 
 
-def _first(period: float) -> float:
+def first_bandwidth(period: float) -> float:
+    """The bandwidth that is tried first at a sample time (s), Hz."""
     return min(_MOST, _PART / period)
 
 
 @lru_cache(maxsize=256)
-def _chosen(
+def best_bandwidth(
     kind: ControllerKind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
 ) -> Controller:
-    """The largest bandwidth of a falling row at which the loop is well damped everywhere.
+    """A controller with the largest bandwidth of a falling row at which its loop is well damped everywhere.
 
     `numbers` tells kinds apart that differ in what shapes no program.
+
+    Raises:
+        KinematicsError: if there is none.
     """
     period, _, delay, lag = stated
-    bandwidth = _first(period)
+    bandwidth = first_bandwidth(period)
     if natural_frequency is not None:
-        bandwidth = min(bandwidth, _NATURAL * natural_frequency)
+        bandwidth = min(bandwidth, NATURAL * natural_frequency)
     for _ in range(40):
-        controller = _made(kind, robot, bandwidth, stated)
+        controller = with_bandwidth(kind, robot, bandwidth, stated)
         if worst_damping(controller, delay=delay, lag=lag) >= _ENOUGH:
             return controller
         bandwidth *= _FALL
@@ -197,7 +138,7 @@ def _chosen(
     )
 
 
-def _made(kind: ControllerKind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
+def with_bandwidth(kind: ControllerKind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
     """A controller of a bandwidth."""
     period, damping, delay, _ = stated
     masses, _ = masses_of(robot)

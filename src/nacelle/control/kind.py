@@ -2,9 +2,9 @@
 
 A *kind* of controller says which parts its memory and its gains have, how a sample goes, with which memory it
 starts, and which gains follow from a bandwidth. From it comes the physics function
-(`nacelle.control.controller`) that runs in the native loop (`nacelle.simulation.sampled`) and that is
-exported. What it measures are the coordinates q of the actuators as encoders read them; the desired motion is
-that of the platform.
+(`nacelle.control.controller`) that runs in the native loop (`nacelle.simulation.digital_controller`) and that
+is exported. What it measures are the coordinates q of the actuators as encoders read them; the desired motion
+is that of the platform.
 
 Vectors with named parts: the memory of a controller, and its gains.
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nacelle.control.controller import Controller
-from nacelle.control.gains import tuned
+from nacelle.control.gains import (
+    NATURAL,
+    POOR,
+    ControlWarning,
+    Stated,
+    best_bandwidth,
+    first_bandwidth,
+    with_bandwidth,
+    worst_damping,
+)
 from nacelle.control.kind import ControllerKind
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.mechanism.mechanism import counting
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 
 KINDS: dict[str, Callable[..., ControllerKind]] = {
@@ -32,7 +46,7 @@ PERIOD = 5e-4
 
 def controller(
     robot: Robot,
-    name: str,
+    name: str | ControllerKind,
     *,
     period: float = PERIOD,
     bandwidth: float | None = None,
@@ -46,7 +60,7 @@ def controller(
 
     Args:
         robot: the model that it has.
-        name: "sj", "cf-rb", "cf-rb-friction", ...
+        name: "sj", "cf-rb", "cf-rb-friction", ..., or a kind of controller itself.
         period: sample time, s.
         bandwidth: of the loop, Hz; chosen if None.
         damping: ratio of its poles; chosen if None.
@@ -56,18 +70,43 @@ def controller(
             of it, or is warned of.
         **options: of the kind, which shape the program.
 
+    Warns:
+        ControlWarning: if the loop is poorly damped, or is faster than a third of the natural frequency.
+
     Raises:
-        KinematicsError: if none is called so, or an option cannot be used.
+        KinematicsError: if none is called so, an option cannot be used, or the sample time, the bandwidth or
+            the damping ratio is not above zero.
+        UnderactuatedError: if nothing drives some motions.
     """
-    if name not in KINDS:
+    if isinstance(name, str) and name not in KINDS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
-    return tuned(
-        KINDS[name](**options),
-        robot,
-        period=period,
-        bandwidth=bandwidth,
-        damping=damping,
-        delay=delay,
-        lag=lag,
-        natural_frequency=natural_frequency,
-    )
+    given: Any = name
+    kind = KINDS[name](**options) if isinstance(name, str) else dataclasses.replace(given, **options)
+    require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
+    robot = counting(robot)
+    for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")
+    stated = Stated(period, damping, delay, lag)
+    if not kind.looped:
+        return with_bandwidth(kind, robot, bandwidth or first_bandwidth(period), stated)
+    if bandwidth is None:
+        return best_bandwidth(kind, str(vars(kind)), robot, stated, natural_frequency)
+    result = with_bandwidth(kind, robot, bandwidth, stated)
+    worst = worst_damping(result, delay=delay, lag=lag)
+    if worst < POOR:
+        warnings.warn(
+            f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
+            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
+            f"allows: its poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
+            ControlWarning,
+            stacklevel=2,
+        )
+    if natural_frequency is not None and bandwidth > NATURAL * natural_frequency:
+        warnings.warn(
+            f"a bandwidth of {bandwidth:g} Hz is beyond a third of the first natural frequency of "
+            f"{natural_frequency:g} Hz: {kind.name} will excite it",
+            ControlWarning,
+            stacklevel=2,
+        )
+    return result

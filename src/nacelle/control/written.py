@@ -1,6 +1,4 @@
-"""What is written in YAML, checked: types of entries, and files as models of their entries.
-
-What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places.
+"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places.
 
 Types of entries of scenarios: times, frequencies, shares; quantities that depend on the robot.
 """

@@ -82,7 +82,7 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
 
 
 # What is taken for numbers of a state that are none of the robot's.
-_MORE = Decimal("0.3")
+MORE = Decimal("0.3")
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -105,7 +105,7 @@ def state_samples(
     def derived(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
         flat = exact(states.program(_state_at), [*states.parameters, *state])
         more = shapes["s"][0] + 4 - len(flat) if "s" in shapes else 0
-        return {"s": [*flat[:-4], *(_MORE for _ in range(more))], "quat_0": flat[-4:]}
+        return {"s": [*flat[:-4], *(MORE for _ in range(more))], "quat_0": flat[-4:]}
 
     return input_samples(robot, shapes, groups, derived)
 

@@ -1,7 +1,5 @@
 """Integrators: fixed steps, explicit and implicit, and DOP853 and Radau with step control.
 
-Integrators: fixed steps, of the classical Runge-Kutta method here, DOP853 and Radau with step control.
-
 With fixed steps the whole loop runs natively, a block of steps at a time, where the inputs are free of the
 state or a feedback is compiled; else every step evaluates the inputs in Python. DOP853 is of order eight with
 dense output; Radau is implicit, of order five. All of them end at the first event.

@@ -13,6 +13,7 @@ import numpy as np
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
+from nacelle.simulation.digital_controller import DigitalController, integrate_sampled, samples_of
 from nacelle.simulation.inputs import InitialValueProblem, make_drive
 from nacelle.simulation.integrators import (
     ImplicitStepper,
@@ -23,7 +24,6 @@ from nacelle.simulation.integrators import (
     met,
 )
 from nacelle.simulation.protocol import Events, Plant
-from nacelle.simulation.sampled import Sampled, integrate_sampled, samples_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
@@ -165,7 +165,7 @@ def execute(
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
     with progress_of(settings.progress, plant.name) as report:
-        if isinstance(settings.force, Sampled):
+        if isinstance(settings.force, DigitalController):
             return _sampled(plant, s0, t, settings, None if new_force else before, report)
         if settings.method in FIXED:
             grid = first_grid(settings)
@@ -228,7 +228,7 @@ def _sampled(
     Raises:
         KinematicsError: if the options do not go with one, or an earlier run has not ended at a sample.
     """
-    law: Sampled = settings.force
+    law: DigitalController = settings.force
     if settings.method != "rk4" or settings.hold:
         raise KinematicsError(
             f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "

@@ -23,8 +23,8 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.simulation.sampled import Sampled
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.simulation.digital_controller import DigitalController, derived_law
+from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, floor, maximum, where
 
 # What a reading is that has not arrived, rad or m: beyond what any coordinate can be.
@@ -147,7 +147,7 @@ class Sensors:
         _, drawn = np.random.default_rng(seed).normal(size=(2, *expected.shape))
         return np.asarray(deviation * drawn)
 
-    def before(self, law: Sampled, robot: Robot, rows: Array) -> Sampled:
+    def before(self, law: DigitalController, robot: Robot, rows: Array) -> DigitalController:
         """A law in its loop that reads the encoders.
 
         Args:
@@ -199,27 +199,23 @@ def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
     """A law that reads encoders: of [r; noise; there] and [gains; resolution] in the place of r and gains.
 
     Args:
-        function: a law as in `nacelle.simulation.sampled`, of z, q, r, gains, and others.
+        function: a law as in `nacelle.simulation.digital_controller`, of z, q, r, gains, and others.
     """
-    declared = dict(vars(function)["physics_inputs"])
 
     def longer(name: str, by: int) -> Callable[[Robot], tuple[int]]:
         return lambda robot: (
             (input_shapes(function, robot) or {}).get(name, (0,))[0] + by * len(robot.actuators),
         )
 
-    shapes = {**declared, "r": longer("r", 2), "gains": longer("gains", 1)}
-    names = tuple(shapes)
-
-    @physics(**shapes)
-    def law(robot: Robot, *arrays: Array, **options: Any) -> Any:
-        given, m = dict(zip(names, arrays, strict=True)), len(robot.actuators)
-        r, gains = given["r"], given["gains"]
+    def arrays_of(robot: Robot, given: dict[str, Array]) -> dict[str, Array]:
+        m, r, gains = len(robot.actuators), given["r"], given["gains"]
         noise, there, resolution = r[len(r) - 2 * m : len(r) - m], r[len(r) - m :], gains[len(gains) - m :]
-        given |= {"r": r[: len(r) - 2 * m], "gains": gains[: len(gains) - m]}
-        given["q"] = reading(given["q"], noise, there, resolution)
-        return function(robot, *(given[name] for name in declared), **options)
+        return {
+            "r": r[: len(r) - 2 * m],
+            "gains": gains[: len(gains) - m],
+            "q": reading(given["q"], noise, there, resolution),
+        }
 
+    law = derived_law(function, {"r": longer("r", 2), "gains": longer("gains", 1)}, arrays_of)
     vars(law)["made_from"] = (function, "sensed")
-    law.__name__ = getattr(function, "__name__", "controller")
     return law

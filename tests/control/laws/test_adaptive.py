@@ -10,7 +10,6 @@ import pytest
 
 import nacelle
 from nacelle.control.controller import law_of
-from nacelle.control.gains import tuned
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.laws.adaptive import Adaptive, adapted_parameters, parameter_scales
 from nacelle.control.named import controller
@@ -49,9 +48,9 @@ def test_the_energy_falls():
     path = lissajous(robot, 0.05, 0.0, 1.0)(FINE * np.arange(60001) % 1.0)
     rows = np.concatenate(path, axis=1)
     kind = Adaptive(along="reference", smooth=1e-2, resolution=0.0, time_constant=1.0)
-    control = tuned(kind, model, period=FINE, bandwidth=10.0).for_motion(rows)
+    control = controller(model, kind, period=FINE, bandwidth=10.0).for_motion(rows)
     plant = RigidPlant(robot, smooth=kind.smooth)
-    law = control.sampled(rows[0, :2], rows)
+    law = control.digital(rows[0, :2], rows)
     run = simulate(plant, rows[0, :2], force=law, until=6.0, method="rk4", step=FINE, events=[])
     assert run.ok, run.message
     s = rows[:, 2:4] + control.gain("rate") * (rows[:, :2] - run.x) - run.v
@@ -75,9 +74,9 @@ def _resting(along, size, seconds, **gains):
     rows = rows_of(lissajous(robot, size, 0.0, 1.0), seconds, 1.0)
     large = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
     kind = Adaptive(along=along, resolution=noise)
-    control = tuned(kind, robot, period=PERIOD).for_motion(large).with_gains(**gains)
+    control = controller(robot, kind, period=PERIOD).for_motion(large).with_gains(**gains)
     drawn = noise * np.random.default_rng(0).normal(size=(len(rows), 2))
-    law = measured(control.sampled(rows[0, :2], rows), count, drawn)
+    law = measured(control.digital(rows[0, :2], rows), count, drawn)
     plant = RigidPlant(robot, smooth=1e-3)
     run = simulate(plant, rows[0, :2], force=law, until=seconds, method="rk4", step=PERIOD, events=[])
     assert run.ok, run.message

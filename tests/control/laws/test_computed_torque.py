@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.gains import tuned
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import impedance_damping
@@ -58,7 +57,7 @@ def test_a_wrong_gain_is_seen_in_the_poles() -> None:
 def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float) -> None:
     robot = any_robot("fivebar")
     options = {"observer": True, "observer_bandwidth": 30.0}
-    own = tuned(ComputedTorque(space, **options), robot, period=T, bandwidth=10.0, delay=delay)
+    own = controller(robot, ComputedTorque(space, **options), period=T, bandwidth=10.0, delay=delay)
     t, d, step = found_force(Loop(own, delay), pushed(robot, "x", 5.0), rest=0.02, seconds=0.06)
     w = 2.0 * np.pi * 30.0
     expected = 1.0 - (1.0 + w * t) * np.exp(-w * t)

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.control.kind import DesiredMotion
-from nacelle.control.loop.desired import Course, desired_motion
+from nacelle.control.loop.run import rms
 from nacelle.control.scenario.fit import round_path
 from nacelle.control.vision.camera_file import read_camera
 from nacelle.control.vision.comparison import (
@@ -20,18 +20,14 @@ from nacelle.control.vision.comparison import (
     LookingComparison,
     compare_looking,
 )
-from nacelle.control.vision.loop import (
-    EncoderFeedback,
-    Encoders,
-    ObservedController,
-    ObserverFeedback,
-    run_loop,
-)
 from nacelle.control.vision.plant import Deviation, TruePlant, anchor_projectors, deviating_robot
 from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueSight, edge_sigma
+from nacelle.control.vision.visual_feedback import VisualController, observed_law
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.native import native
+from nacelle.simulation.digital_controller import DigitalController, interpreted
 from nacelle.simulation.plant import RigidPlant
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.cylinders import visible_cylinders
@@ -98,11 +94,11 @@ def test_a_moved_robot_is_a_robot_whose_anchors_are_elsewhere(name: str) -> None
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
     deviation = Deviation.drawn(robot, 3, anchors=1e-4, lengths=1e-4)
-    true = inverse_kinematics(deviating_robot(robot, deviation.numbers(robot, 0.0)), x, limits=False)
+    true = inverse_kinematics(deviating_robot(robot, deviation.numbers(robot)), x, limits=False)
     assert int(true.flags) == 0
     # Small deviations act on the actuators in proportion.
     half = Deviation(0.5 * deviation.anchors, 0.5 * deviation.lengths, deviation.zeros)
-    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot, 0.0)), x, limits=False).actuators
+    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot)), x, limits=False).actuators
     q = inverse_kinematics(robot, x, limits=False).actuators
     np.testing.assert_allclose(some - q, 0.5 * (true.actuators - q), atol=1e-6)
     assert np.max(np.abs(true.actuators - q)) > 2e-5
@@ -126,9 +122,9 @@ def test_fivebar_by_hand() -> None:
 
 def test_a_base_that_warms_grows_from_its_middle() -> None:
     robot = nacelle.load("delta")
-    growing = Deviation.drawn(robot, 0, growth=1e-4, begin=-1.0)
-    assert not np.any(growing.numbers(robot, -1.0))
-    d = growing.numbers(robot, 1.0)[:9].reshape(3, 3)
+    growing = Deviation.drawn(robot, 0, growth=1e-4)
+    assert not np.any(growing.numbers(robot))
+    d = growing.numbers(robot, 2.0)[:9].reshape(3, 3)
     np.testing.assert_allclose(d.sum(axis=0), 0.0, atol=1e-15)
     anchors = np.array([robot.joint(f"leg{k}.shoulder") for k in (1, 2, 3)])
     places = np.array([robot.joints[j].frame_predecessor.p for j in anchors])
@@ -142,20 +138,24 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     bench = LookingBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
     case = Circumstances(anchors=1e-4)
-    deviation = bench.deviation(case, 1)
-    runs = []
+    plant, looking = TruePlant(robot, bench.deviation(case, 1)), bench.looking(case, 1)
+    laws, errors = [], []
+
+    class Recorded(VisualController):
+        def digital(self, *arguments, **options) -> DigitalController:
+            laws.append(super().digital(*arguments, **options))
+            return laws[-1]
+
     for offset in (0.0, 0.02):  # ten periods of the shutter
-        plant = TruePlant(robot, deviation)
-        looking = bench.looking(case, 1)
-        looking = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
-        feedback = ObserverFeedback(bench.law, looking)
-        runs.append(run_loop(plant, feedback, bench.desired))
-    errors = [run.summary()["rms_error"] for run in runs]
+        own = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
+        law = Recorded(**vars(bench.law), looking=own, plant=plant)
+        run = nacelle.closed_loop(plant, law, bench.path, settle=bench.settle, step=5e-4)
+        errors.append(rms(run.tool_error))
     assert max(errors) < 2e-5
     np.testing.assert_allclose(errors[1], errors[0], rtol=0.5)
     # What the observer expects to see is what is there: bars where they truly are, anchors included.
-    expected = feedback._predicted(plant.time)
-    true = plant.bodies(plant.state, plant.time)
+    end = run.simulation.states[-1]
+    expected, true = laws[-1].function.predicted(run.simulation.t[-1], end), plant.bodies(end)
     for cylinder in bench.cylinders:
         pixels = [camera.project(np.stack(cylinder.placed(*bodies))) for bodies in (expected, true)]
         across = np.array([[0.0, -1.0], [1.0, 0.0]]) @ (pixels[1][1] - pixels[1][0])
@@ -172,7 +172,8 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
     law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
-    observed, memory = ObservedController(law, x), law.start(x)
+    observed, memory = native(observed_law(law.kind), robot), law.start(x)
+    seen = memory
     fields, n = law.kind.memory(robot), robot.motion.n
     q = law.coordinates(x)
     rng = np.random.default_rng(2)
@@ -182,12 +183,14 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
         force, memory = law.step(memory, q, motion)
         parts = fields.split(memory)
         memory = fields.join(parts | {"unmodelled": 0.0})
-        command = observed.step(parts["x"], parts["v"], np.concatenate(motion))
-        np.testing.assert_allclose(command.force, force, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(command.acceleration, parts["acceleration"], rtol=1e-6, atol=1e-9)
+        outputs = observed(seen, parts["x"], parts["v"], np.concatenate(motion), law.gains)
+        seen = outputs["memory"]
+        np.testing.assert_allclose(outputs["force"], force, rtol=1e-6, atol=1e-9)
+        a = seen[fields.place("acceleration")]
+        np.testing.assert_allclose(a, parts["acceleration"], rtol=1e-6, atol=1e-9)
 
 
-# ---- The loop by itself: readings, delays, and that it is the loop of the native simulation
+# ---- The loop by itself: readings, and that it is the loop of a robot without deviation
 
 
 @pytest.fixture(scope="module")
@@ -196,27 +199,24 @@ def robot() -> nacelle.Robot:
 
 
 @pytest.mark.slow
-def test_it_is_the_native_loop_where_the_robot_is_its_model(robot: nacelle.Robot) -> None:
+def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
     law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
-    path = round_path(robot, 0.2)
-    desired = desired_motion(robot, path, 1e-3, Course(settle=0.02))
-    none = Deviation.none(robot)
-    run = run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired)
-    native = nacelle.closed_loop(RigidPlant(robot, smooth=1e-3), law, path, settle=0.02, step=5e-4)
-    true = native.simulation.plant.split(native.simulation.states[native._at])[0]
-    np.testing.assert_allclose(run.x, true, atol=1e-9)
-    assert run.summary()["rms_error"] < 1e-4
+    plants = (TruePlant(robot, Deviation.none(robot)), RigidPlant(robot, smooth=1e-3))
+    one, two = (
+        nacelle.closed_loop(plant, law, round_path(robot, 0.2), settle=0.02, step=5e-4) for plant in plants
+    )
+    np.testing.assert_allclose(one.x, two.x, atol=1e-9)
+    np.testing.assert_allclose(one.estimated, one.x, atol=1e-4)
+    assert rms(one.tool_error) < 1e-4
+    # Energy and what friction takes are those of the robot, too.
+    assert np.max(np.abs(one.simulation.balance)) < 1e-5 * np.max(np.abs(one.simulation.work))
 
 
 def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
     off = dataclasses.replace(Deviation.none(robot), zeros=np.array([0.01, -0.02]))
-    plant = TruePlant(robot, off)
-    x = nacelle.reference_pose(robot)
-    plant.start(x, np.zeros(2), 0.0)
-    encoders = Encoders(robot, nacelle.Sensors(resolution=1e-3), off, seed=1)
-    encoders.start(plant, desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0)))
+    plant, x = TruePlant(robot, off), nacelle.reference_pose(robot)
     q = nacelle.inverse_kinematics(robot, x).actuators + off.zeros
-    np.testing.assert_allclose(encoders.read(0), 1e-3 * np.floor(q / 1e-3 + 0.5), atol=1e-12)
+    np.testing.assert_allclose(plant.signals(plant.state(x, np.zeros(2)), ("q",))["q"], q, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "gough-stewart"])
@@ -231,54 +231,33 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
     assert np.max(np.ptp(samples.x, axis=0)) > 0.01
 
 
-# ---- The true robot, stepped from Python, against the simulation of a robot with these numbers folded in
-
-
-def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.ndarray]:
-    """A true robot after 50 samples under constant forces, and the simulation that it should agree with."""
-    robot = nacelle.load(name)
-    x = nacelle.reference_pose(robot)
-    deviation = Deviation.drawn(robot, 0, anchors=1e-3, lengths=1e-3)
-    true = deviating_robot(robot, deviation.numbers(robot, 0.0))
-    force = 1.5 * equilibrium(true, x) + 0.2
-    plant = TruePlant(robot, deviation)
-    plant.start(x, np.zeros(robot.motion.n), 0.0)
-    for k in range(50):
-        plant.advance(force, 1e-3 * (k + 1))
-    run = nacelle.simulate(RigidPlant(true, smooth=1e-3), x, force=force, until=0.05, method="rk4", step=5e-4)
-    return plant, true, run, force
+# ---- The true robot against the simulation of a robot with these numbers folded in
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "quattro"])
 def test_it_moves_as_a_simulated_robot(name: str) -> None:
-    plant, true, run, _ = pushed(name)
-    now = plant.signals()
-    assert np.max(np.abs(now["x"] - nacelle.reference_pose(plant.model))) > 1e-5
-    np.testing.assert_allclose(now["x"], run.x[-1], atol=1e-13)
-    np.testing.assert_allclose(now["v"], run.v[-1], atol=1e-11)
-    joints = inverse_kinematics(true, now["x"], limits=False)
-    np.testing.assert_allclose(now["q"], joints.actuators, atol=1e-11)
-    R, p = plant.bodies(plant.state, plant.time)
+    robot = nacelle.load(name)
+    x = nacelle.reference_pose(robot)
+    deviation = Deviation.drawn(robot, 0, anchors=1e-3, lengths=1e-3)
+    true = deviating_robot(robot, deviation.numbers(robot))
+    force = 1.5 * equilibrium(true, x) + 0.2
+    plant = TruePlant(robot, deviation)
+    own, run = (
+        nacelle.simulate(each, x, force=force, until=0.05, method="rk4", step=5e-4)
+        for each in (plant, RigidPlant(true, smooth=1e-3))
+    )
+    assert np.max(np.abs(own.x[-1] - x)) > 1e-5
+    np.testing.assert_allclose(own.x[-1], run.x[-1], atol=1e-13)
+    np.testing.assert_allclose(own.v[-1], run.v[-1], atol=1e-11)
+    joints = inverse_kinematics(true, own.x[-1], limits=False)
+    np.testing.assert_allclose(plant.signals(own.states[-1], ("q",))["q"], joints.actuators, atol=1e-11)
+    R, p = plant.bodies(own.states[-1])
     np.testing.assert_allclose(p, joints.bodies.p, atol=1e-11)
     # Rods between spherical joints may spin: what is seen of them are their axes.
-    for cylinder in visible_cylinders(plant.model):
+    for cylinder in visible_cylinders(robot):
         one, two = cylinder.placed(R, p), cylinder.placed(*joints.bodies)
         np.testing.assert_allclose(one, two, atol=1e-10)
-
-
-def test_states_between_steps() -> None:
-    """Within a step the cubic is as good as the steps: finer steps give the same."""
-    plant, true, _, force = pushed("fivebar")
-    time = 0.03123
-    finer = nacelle.simulate(
-        RigidPlant(true, smooth=1e-3), plant.split(plant.state_at(0.03))[0],
-        plant.split(plant.state_at(0.03))[1], force=force, start=0.03, until=time, method="dop853",
-    )  # fmt: skip
-    np.testing.assert_allclose(plant.split(plant.state_at(time))[0], finer.x[-1], atol=1e-11)
-    plant.forget(0.02)
-    assert plant.oldest > 0.018
-    np.testing.assert_allclose(plant.split(plant.state_at(time))[0], finer.x[-1], atol=1e-11)
 
 
 @pytest.fixture(scope="module")
@@ -335,25 +314,26 @@ def plant() -> TruePlant:
 
 @pytest.mark.parametrize("offset", [0.0, 0.0137])
 def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlant, offset: float) -> None:
-    # A twin that forgets nothing.
-    twin = TruePlant(plant.model, plant.deviation)
-    for one in (plant, twin):
-        one.start(nacelle.reference_pose(plant.model), [0.1, 0.0], 0.0)
     shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
-    source = Recorder()
-    sight = TrueSight(plant, shutter, source, (0, 1, 2, 3))
-    seen = []
-    for k in range(1, 60):
-        for one in (plant, twin):
-            one.advance(np.zeros(2), 1e-3 * k)
+    source, samples, seen = Recorder(), [], []
+    sight = TrueSight(plant, shutter, source, (0, 1, 2, 3), start=0.0)
+
+    @interpreted
+    @nacelle.physics(t=(), z=(0,))
+    def watch(robot, t, z, *, motion):
         before = len(source.calls)
-        sight.arrived(1e-3 * k, lambda time: (np.zeros(0), np.zeros(0)))
-        for exposure, p in source.calls[before:]:
+        sight.arrived(float(t), motion, lambda time: (np.zeros(0), np.zeros(0)))
+        samples.append((float(t), source.calls[before:]))
+        return {"force": np.zeros(2), "memory": z}
+
+    law, x = DigitalController(watch, 1e-3), nacelle.reference_pose(plant.robot)
+    run = nacelle.simulate(plant, x, [0.1, 0.0], law, until=0.06, method="rk4", step=5e-4)
+    for now, calls in samples:
+        for exposure, p in calls:
             # The robot is where it was in the middle of the exposure, by its own clock.
-            middle = exposure.time - offset
-            there = twin.bodies(twin.state_at(middle), middle)[1]
-            np.testing.assert_allclose(p, there, atol=1e-15)
-            assert 1e-3 * (k - 1) < exposure.arrival + 1e-9 <= 1e-3 * k + 2e-9
+            there = plant.bodies(run.at(exposure.time - offset).state)[1]
+            np.testing.assert_allclose(p, there, atol=1e-11)
+            assert now - 1e-3 < exposure.arrival + 1e-9 <= now + 2e-9
             seen.append(exposure)
     np.testing.assert_allclose(np.diff([one.time for one in seen]), 1.0 / 300.0, atol=1e-12)
     cylinders = [one.cylinders[0] for one in seen]
@@ -372,19 +352,14 @@ def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
 
 
 def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> None:
-    x, none = nacelle.reference_pose(robot), Deviation.none(robot)
-    law = nacelle.controller(robot, "ct-cartesian", period=1e-3)
-    desired = desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0))
     with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
         Deviation.drawn(robot, 0, anchors=-1.0)
     with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
-        ObservedController(nacelle.controller(robot, "cf-rb"), x)
-    with pytest.raises(KinematicsError, match="not within the sample time"):
-        run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired, delay=2e-3)
+        observed_law(nacelle.controller(robot, "cf-rb").kind)
     with pytest.raises(nacelle.UnreachableError):
-        TruePlant(robot, none).start([5.0, 5.0], np.zeros(2), 0.0)
+        plant.state([5.0, 5.0], np.zeros(2))
     with pytest.raises(KinematicsError, match="sees no cylinder"):
-        TrueSight(plant, Shutter(), Recorder(), ())
+        TrueSight(plant, Shutter(), Recorder(), (), start=0.0)
     with pytest.raises(DescriptionError, match="finite number"):
         read_camera("name: a\ndistortion: [.nan, 0, 0, 0, 0]\n")
 
@@ -401,19 +376,21 @@ def bench() -> LookingBench:
 @pytest.mark.slow
 def test_looking_wins_where_anchors_are_off(bench: LookingBench) -> None:
     case = Circumstances(anchors=3e-4)
-    encoders, vision, both = (bench.run(name, case, 1).summary() for name in ("encoders", "vision", "both"))
+    encoders, vision, both = (
+        rms(bench.run(name, case, 1).tool_error) for name in ("encoders", "vision", "both")
+    )
     # Errors of anchors go to the platform as forward kinematics carries them; vision has them as states.
-    assert encoders["rms_error"] > 1e-4
-    assert vision["rms_error"] < 0.05 * encoders["rms_error"]
-    assert both["rms_error"] < 2e-5
+    assert encoders > 1e-4
+    assert vision < 0.05 * encoders
+    assert both < 2e-5
 
 
 @pytest.mark.slow
 def test_looking_loses_where_the_model_is_right(bench: LookingBench) -> None:
     case = Circumstances(anchors=0.0, noise=20.0, rate=100.0)
-    encoders, vision = (bench.run(name, case, 1).summary() for name in ("encoders", "vision"))
-    assert encoders["rms_error"] < 1e-5
-    assert vision["rms_error"] > 2.0 * encoders["rms_error"]
+    encoders, vision = (rms(bench.run(name, case, 1).tool_error) for name in ("encoders", "vision"))
+    assert encoders < 1e-5
+    assert vision > 2.0 * encoders
 
 
 @pytest.mark.slow

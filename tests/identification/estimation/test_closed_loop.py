@@ -12,7 +12,7 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.estimation.closed_loop import RecordedMotion, closed_loop_motion, estimated_robot
-from nacelle.identification.rehearsal.settings import Controller
+from nacelle.identification.rehearsal.settings import JointServo
 from nacelle.model.linear_parameters import linear_parameters
 from support.library import library_robot
 
@@ -53,13 +53,13 @@ def test_a_robot_like_its_model_follows() -> None:
     circle = nacelle.Fourier(nacelle.reference_pose(robot), A, -A, motion=robot.motion, frequency=2.5)
     sample = circle(t)
     reference = NacelleMotion(*sample, np.ones(400, dtype=bool))
-    made = closed_loop_motion(robot, robot, Samples(reference, 1000.0), Controller(bandwidth=20.0))
+    made = closed_loop_motion(robot, robot, Samples(reference, 1000.0), JointServo(bandwidth=20.0))
     assert not made.ok[0]
     assert made.ok[-1]
     np.testing.assert_allclose(made.x, reference.x[: len(made.x)], atol=2e-4)
     gap = dataclasses.replace(reference, ok=np.arange(400) != 7)
     with pytest.raises(IdentificationError, match="sample 7 of the reference has no pose"):
-        closed_loop_motion(robot, robot, Samples(gap, 1000.0), Controller())
+        closed_loop_motion(robot, robot, Samples(gap, 1000.0), JointServo())
 
 
 def test_the_robot_of_exact_estimates_is_the_described_one() -> None:

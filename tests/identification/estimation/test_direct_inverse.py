@@ -15,10 +15,10 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import Controller, Experiment, Sensors, moved
+from nacelle.identification.rehearsal import Experiment, JointServo, Sensors, moved
 
 # Slow enough that the controller's tracking error shows.
-LOOP = Controller(bandwidth=5.0, feedforward=False)
+LOOP = JointServo(bandwidth=5.0, feedforward=False)
 
 
 @cache

@@ -13,16 +13,15 @@ import pytest
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.rehearsal import (
-    Controller,
     Effects,
     Experiment,
+    JointServo,
     Sensors,
     moved,
     rehearse,
     with_stribeck,
 )
 from nacelle.identification.rehearsal.rehearsal import Repeated, reference_of
-from nacelle.identification.rehearsal.settings import Controller as SettingsController
 from nacelle.kinematics.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -205,7 +204,7 @@ def test_readings_are_on_the_grid() -> None:
 def test_the_controller_by_hand() -> None:
     """Its equations in NumPy along the true motion, its memory kept in Python."""
     robot = library_robot("fivebar")
-    resolution, controller = 1e-4, Controller(bandwidth=15.0, damping=0.7, filter=60.0)
+    resolution, controller = 1e-4, JointServo(bandwidth=15.0, damping=0.7, filter=60.0)
     sensors = Sensors(resolution, 1e-4, force_noise=0.0)
     experiment = Experiment(robot, excitation(robot), sensors=sensors, controller=controller)
     run = experiment.run(5)
@@ -243,8 +242,8 @@ def test_commands_end_at_the_limits() -> None:
     robot = library_robot("fivebar")
     most = robot.actuators[0].force
     swift = excitation(robot, 0.03, frequency=3.0)
-    run = rehearse(robot, swift, controller=Controller(bandwidth=25.0), sensors=Sensors(5e-3))
-    free = Controller(bandwidth=25.0, limits=False)
+    run = rehearse(robot, swift, controller=JointServo(bandwidth=25.0), sensors=Sensors(5e-3))
+    free = JointServo(bandwidth=25.0, limits=False)
     without = rehearse(robot, swift, controller=free, sensors=Sensors(5e-3))
     assert np.max(np.abs(without.force)) > most
     assert np.max(np.abs(run.simulation.inputs)) == most
@@ -297,8 +296,8 @@ def test_errors() -> None:
     half = excitation(robot, duration=0.4)
     line = nacelle.Line([0.0, 0.0, 0.0], [0.1, 0.0, 0.0], motion="xyz", duration=0.5)
     wrong: list[tuple[Trajectory, dict[str, Any], str]] = [
-        (fine, {"controller": Controller(bandwidth=80.0)}, "too high"),
-        (fine, {"controller": Controller(filter=900.0)}, "filter"),
+        (fine, {"controller": JointServo(bandwidth=80.0)}, "too high"),
+        (fine, {"controller": JointServo(filter=900.0)}, "filter"),
         (fine, {"sensors": Sensors(resolution=[1e-4] * 3)}, "resolution"),
         (fine, {"sensors": Sensors(force_noise=-1.0)}, "force_noise"),
         (fine, {"sensors": Sensors(dropout=0.1)}, "every reading"),
@@ -319,7 +318,7 @@ def test_errors() -> None:
 def test_a_run_that_does_not_reach_its_end() -> None:
     """Without forces of the model a weak controller lets the platform fall to a limit."""
     robot = library_robot("delta")
-    weak = Controller(bandwidth=0.01, feedforward=False)
+    weak = JointServo(bandwidth=0.01, feedforward=False)
     with pytest.raises(
         IdentificationError, match=r"rehearsal of delta ended at .* (limit|singularity|stretch)"
     ):
@@ -379,13 +378,13 @@ def test_what_cannot_be_repeated() -> None:
 @pytest.mark.parametrize(
     ("controller", "words"),
     [
-        (SettingsController(bandwidth=0.0), "above zero"),
-        (SettingsController(damping=-1.0), "above zero"),
-        (SettingsController(bandwidth=51.0), "at most 50 Hz"),
-        (SettingsController(filter=160.0), "at most 159.155 Hz"),
+        (JointServo(bandwidth=0.0), "above zero"),
+        (JointServo(damping=-1.0), "above zero"),
+        (JointServo(bandwidth=51.0), "at most 50 Hz"),
+        (JointServo(filter=160.0), "at most 159.155 Hz"),
     ],
 )
-def test_controllers_that_cannot_be(controller: SettingsController, words: str) -> None:
+def test_controllers_that_cannot_be(controller: JointServo, words: str) -> None:
     with pytest.raises(IdentificationError, match=words):
         controller.filter_rate(1000.0)
 

@@ -9,11 +9,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import nacelle
+from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, LuGre, stiction_of
 from nacelle.simulation.integrators import one_step
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.simulate import simulate
 from support.cart import cart
 from support.library import library_robot
@@ -214,7 +214,7 @@ def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
     flexible = nacelle.ElasticPlant(library_robot("fivebar-flexible"))
-    digital = Sampled(sampled_servo, 1e-3, np.zeros(2), np.zeros(2), np.zeros(2))
+    digital = DigitalController(sampled_servo, 1e-3, np.zeros(2), np.zeros(2), np.zeros(2))
     for plant, law in (
         (RigidPlant(robot), servo),
         (RigidPlant(robot), digital),
@@ -237,7 +237,7 @@ def test_digital_controller() -> None:
     x0, T, substeps, late = nacelle.reference_pose(plant.robot), 1e-3, 8, 4
     q0 = plant.encoders(plant.state(x0, np.zeros(2)))[0]
     rows, gains = q0 + 0.02 * np.sin(np.arange(20.0))[:, None], np.array([30.0, 200.0])
-    law = Sampled(sampled_servo, T, memory=q0, reference=rows, gains=gains, delay=0.5 * T)
+    law = DigitalController(sampled_servo, T, memory=q0, reference=rows, gains=gains, delay=0.5 * T)
     run = simulate(plant, x0, None, law, method="rk4", until=20 * T, step=T / substeps, events=[])
     f, s, z, u, h = plant.derivative(), plant.state(x0, np.zeros(2)), q0, np.zeros(2), T / substeps
     for k in range(20 * substeps):

@@ -35,11 +35,11 @@ from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
+from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant, Stepped, derivatives_of, robot_of
 from nacelle.simulation.run import STEP, Progress
-from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
@@ -152,19 +152,17 @@ def closed_loop(
         controller.robot,
         trajectory,
         period=controller.period,
-        course=Course(settle, repeat, duration),
-        changes=changes,
-    )
-    return loop.run(
-        controller,
         sensors=sensors,
         delay=delay,
         seed=seed,
+        settle=settle,
+        repeat=repeat,
+        duration=duration,
+        changes=changes,
         tool=tool,
-        label=label,
         step=step,
-        progress=progress,
     )
+    return loop.run(controller, label=label, progress=progress)
 
 
 class ControlLoop:
@@ -175,8 +173,15 @@ class ControlLoop:
         model: the model that controllers have.
         trajectory: the path in time.
         period: sample time, s.
-        course: how long it settles, how often it is repeated.
+        sensors: encoders; `closed_loop` says what this and the others are.
+        delay: s.
+        seed: of noise and losses.
+        settle: s.
+        repeat: how often the path is run through.
+        duration: when the run ends, s.
         changes: what moves from some times on.
+        tool: the tool that is looked at.
+        step: the longest step of the integration, s.
 
     Attributes:
         plants: what moves, at first and after each change.
@@ -196,11 +201,20 @@ class ControlLoop:
         trajectory: Trajectory,
         *,
         period: float,
-        course: Course | None = None,
+        sensors: Sensors | None = None,
+        delay: float = 0.0,
+        seed: int = 0,
+        settle: float | None = None,
+        repeat: int = 1,
+        duration: float | None = None,
         changes: Sequence[Change | tuple[float, Any]] = (),
+        tool: str = "",
+        step: float | None = None,
     ) -> None:
         self.model, self.period = model, period
-        self.desired: Desired = desired_motion(model, trajectory, period, course or Course())
+        self.sensors = Sensors() if sensors is None else sensors
+        self.delay, self.seed, self.tool, self.step = delay, seed, tool, step
+        self.desired: Desired = desired_motion(model, trajectory, period, Course(settle, repeat, duration))
         ordered = sorted((Change(*change) for change in changes), key=lambda change: change.time)
         self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
         self.changes = self._samples([change.time for change in ordered])
@@ -238,37 +252,26 @@ class ControlLoop:
                 joints_along(true, part)
             check_gravity(true, part, self.limits, _external(plant))
 
-    def run(
-        self,
-        controller: Controller,
-        *,
-        sensors: Sensors | None = None,
-        delay: float = 0.0,
-        seed: int = 0,
-        tool: str = "",
-        label: str = "",
-        step: float | None = None,
-        progress: Progress = False,
-    ) -> ControlRun:
+    def run(self, controller: Controller, *, label: str = "", progress: Progress = False) -> ControlRun:
         """Run a controller; `closed_loop` says what the arguments are."""
         if controller.robot.hash != self.model.hash or controller.period != self.period:
             raise KinematicsError(
                 f"{controller.name} has another model or sample time than the loop that was prepared"
             )
-        used = Sensors() if sensors is None else sensors
-        desired, first = self.desired, self.plants[0]
+        desired, first, sensors = self.desired, self.plants[0], self.sensors
         controller = controller.for_motion(desired.rows)
         hold = np.clip(
             equilibrium(robot_of(first), desired.x[0], external=_external(first)),
             -self.limits,
             self.limits,
         )
-        law = used.before(
-            controller.sampled(desired.x[0], desired.rows, delay=delay, first_force=hold),
+        law = sensors.before(
+            controller.digital(desired.x[0], desired.rows, delay=self.delay, first_force=hold),
             controller.robot,
-            used.rows(controller.robot, desired.time, seed),
+            sensors.rows(controller.robot, desired.time, self.seed),
         )
         plants = tuple(_started(plant, hold) for plant in self.plants)
+        step = self.step
         if step is None:
             step = min(integration_step(own, desired.x, desired.v, self.required.force) for own in plants)
         simulation = self._simulate(plants, law, min(step, controller.period), progress)
@@ -280,15 +283,15 @@ class ControlLoop:
             desired_motion=desired,
             required=self.required,
             limits=self.limits,
-            sensors=used,
-            delay=delay,
-            seed=seed,
+            sensors=sensors,
+            delay=self.delay,
+            seed=self.seed,
             notes=self.notes,
-            tool=tool,
+            tool=self.tool,
         )
 
     def _simulate(
-        self, plants: tuple[Plant, ...], law: Sampled, step: float, progress: Progress
+        self, plants: tuple[Plant, ...], law: DigitalController, step: float, progress: Progress
     ) -> Simulation:
         time, h = self.desired.time, self.period
         edges = [*self.changes, len(time)]

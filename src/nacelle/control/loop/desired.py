@@ -1,14 +1,10 @@
 """The desired motion of a closed loop at its samples, and whether it can be followed.
 
-The desired motion of a closed loop at its samples, after settling, once or over and over.
-
 Samples are at t_k = t_0 + k T, t_0 = -settle. Before t = 0 a trajectory that starts at rest rests at its
 start; another one is run through backwards in time, which takes one that ends as it starts.
 
-What is looked at before a closed loop runs: whether the path can be followed at all.
-
-Errors: poses out of reach, beyond limits, singular; gravity that the drives cannot hold. Notes: where forces
-and speeds that the path requires are beyond the drives.
+What is looked at before a closed loop runs. Errors: poses out of reach, beyond limits, singular; gravity that
+the drives cannot hold. Notes: where forces and speeds that the path requires are beyond the drives.
 """
 
 from __future__ import annotations

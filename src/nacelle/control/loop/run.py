@@ -1,13 +1,8 @@
 """What came of a closed loop: errors of actuators, tool and contour, forces, work, saturation.
 
-What came of a closed loop: errors of actuators and of the tool, forces, work, saturation.
-
-Contour error: how far a point is from a path, wherever on it the desired point is.
-
-The path is a polygon fine enough to be taken for the curve; the distance of a point is that from the two
-segments at its nearest corner. A controller that only lags has a tracking error and no contour error.
-
-Where a tool is, or the frame of the nacelle, at poses of a run.
+Contour error: how far a point is from a path, wherever on it the desired point is. The path is a polygon fine
+enough to be taken for the curve; the distance of a point is that from the two segments at its nearest corner.
+A controller that only lags has a tracking error and no contour error.
 """
 
 from __future__ import annotations
@@ -219,19 +214,12 @@ class ControlRun(Drawn):
     def error(self) -> Array:
         """Tracking errors of the actuators, desired less actual coordinates (N, actuators), rad or m."""
         off = self.desired - self.actual
-        if not len(off):
-            return off
         # Both are without jumps, but may be whole turns apart.
-        whole = np.where(self.robot.revolute_actuators, np.round(off[0] / (2.0 * np.pi)), 0.0)
-        return np.asarray(off - 2.0 * np.pi * whole)
-
-    @property
-    def commanded(self) -> Array:
-        """Forces that the controller commands, from each sample's delay on (N, actuators), N or N m."""
-        return self._commands
+        return unwrapped(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
 
     @cached_property
-    def _commands(self) -> Array:
+    def commanded(self) -> Array:
+        """Forces that the controller commands, from each sample's delay on (N, actuators), N or N m."""
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
@@ -258,6 +246,24 @@ class ControlRun(Drawn):
     def x(self) -> Array:
         """True reduced poses of the nacelle (N, nx), m and rad or quat_xyzw, base axes."""
         return self.simulation.x[self._at]
+
+    @property
+    def estimated(self) -> Array:
+        """Where the controller took the nacelle to be (N, nx), by one that remembers a pose.
+
+        Raises:
+            KinematicsError: if it remembers none.
+        """
+        place = self.controller.kind.memory(self.robot).place("x")
+        assert self.simulation.memory is not None
+        # What is beside a sample is what it takes; what it gives is beside the next step.
+        return self.simulation.memory[self._at + 1, place]
+
+    @property
+    def estimate_error(self) -> Array:
+        """Distances (N,) between where the controller took the tool to be and where it is, m."""
+        estimated = places(self.robot, self.estimated, self.tool)
+        return np.asarray(np.linalg.norm(self.places.p - estimated.p, axis=1))
 
     @cached_property
     def places(self) -> FramePlaces:

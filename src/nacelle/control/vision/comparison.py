@@ -20,19 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.desired import Course, Desired, desired_motion
+from nacelle.control.loop.closed_loop import closed_loop
+from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.named import controller
 from nacelle.control.scenario.fit import round_path
-from nacelle.control.vision.loop import (
-    EncoderFeedback,
-    Encoders,
-    Looking,
-    LookRun,
-    ObserverFeedback,
-    run_loop,
-)
 from nacelle.control.vision.plant import Deviation, TruePlant
 from nacelle.control.vision.sight import EdgeSource, ModelEdges
+from nacelle.control.vision.visual_feedback import Looking, VisualController
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
@@ -57,6 +51,8 @@ _ACCELERATION = 0.03
 _LOST = 50.0
 # The least standard deviation that readings are given, rad or m: the model has errors of its own.
 _READING = 1e-6
+# The longest step of the integration, s.
+_STEP = 5e-4
 
 
 @dataclass(frozen=True)
@@ -260,15 +256,13 @@ class LookingBench:
         self.scene: CameraScene = scenery.at(self.camera)
         self.cylinders = tuple(self.scene.cylinders)
         self.law: Controller = controller(robot, "ct-cartesian", period=period, friction=True)
-        self.desired: Desired = desired_motion(
-            robot, path or round_path(robot), period, Course(settle=settle)
-        )
-        self.sensors = Sensors()
+        self.path: Trajectory = path or round_path(robot)
+        self.settle, self.sensors = settle, Sensors()
 
     @property
     def duration(self) -> float:
         """Duration of a run, settling included, s."""
-        return float(len(self.desired.time) * self.law.period)
+        return float(self.settle + self.path.duration)
 
     def deviation(self, case: Circumstances, seed: int) -> Deviation:
         """The true robot of a case."""
@@ -279,7 +273,6 @@ class LookingBench:
             lengths=case.lengths,
             zeros=case.zeros,
             growth=case.growth / self.duration,
-            begin=float(self.desired.time[0]),
         )
 
     def looking(self, case: Circumstances, seed: int) -> Looking:
@@ -305,7 +298,7 @@ class LookingBench:
 
         return Looking(self.camera, shutter, self.cylinders, self.order, source, settings)
 
-    def run(self, feedback: str, case: Circumstances, seed: int) -> LookRun:
+    def run(self, feedback: str, case: Circumstances, seed: int) -> ControlRun:
         """One run.
 
         Args:
@@ -314,20 +307,29 @@ class LookingBench:
             seed: of deviations and noise.
 
         Raises:
-            KinematicsError: if it cannot be run.
+            KinematicsError: if it cannot be run to its end.
             ObserverError: if what is seen contradicts what is estimated.
         """
         if feedback not in FEEDBACKS:
             raise KinematicsError(f"no feedback is called {feedback!r}; {did_you_mean(feedback, FEEDBACKS)}")
-        deviation = self.deviation(case, seed)
-        plant = TruePlant(self.robot, deviation)
-        if feedback == "encoders":
-            return run_loop(
-                plant, EncoderFeedback(self.law, self.sensors, deviation, seed=seed), self.desired
-            )
-        encoders = Encoders(self.robot, self.sensors, deviation, seed) if feedback == "both" else None
-        own = ObserverFeedback(self.law, self.looking(case, seed), encoders=encoders, label=feedback)
-        return run_loop(plant, own, self.desired)
+        plant = TruePlant(self.robot, self.deviation(case, seed))
+        law = self.law
+        if feedback != "encoders":
+            looking = self.looking(case, seed)
+            law = VisualController.of(law, looking, plant, encoders=feedback == "both")
+        run = closed_loop(
+            plant,
+            law,
+            self.path,
+            sensors=self.sensors,
+            seed=seed,
+            settle=self.settle,
+            label=feedback,
+            step=_STEP,
+        )
+        if not run.ok:
+            raise KinematicsError(f"the run of {self.robot.name} by {feedback} ended {run.message}")
+        return run
 
 
 def compare_looking(
@@ -383,8 +385,7 @@ def _one(bench: LookingBench, feedback: str, case: Circumstances, seed: int) -> 
         run = bench.run(feedback, case, seed)
     except NacelleError as error:
         return math.nan, math.nan, f"{feedback}, seed {seed}: {error}"
-    figures = run.summary()
-    return figures["rms_error"], figures["rms_turn"], ""
+    return float(rms(run.tool_error)), float(rms(run.rotation_error)), ""
 
 
 def _case(sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, float, str]]]) -> Case:

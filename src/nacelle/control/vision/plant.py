@@ -1,28 +1,20 @@
-"""A rigid robot that is not its model: how it differs, and how it moves, sample by sample.
+"""A rigid robot that is not its model, as a plant: anchors, lengths of legs, zeros of encoders, warmth.
 
-A rigid robot that is not its model, stepped sample by sample from Python.
+Leg i is fastened to the base at A_i in the model and at A_i + d_i + c t (A_i - A_0) in truth, d_i a mistake
+of assembly (m), c the growth of a base that warms (1/s), t the time since the start of a run and A_0 the mean
+of the anchors. The joints that a body of leg i carries are farther from the one that carries it by l_i times
+the mean of these distances, so that parallelograms stay parallelograms. Encoders read q + z, z what their
+zeros are off by (rad or m).
 
-Its state is that of `nacelle.simulation.flow`, s = [c; v; y]; its numbers g(t) (`Deviation`) are inputs of
-the compiled flow, so that one program is that of every deviation and of drifting anchors. A period is some
-steps of the classical Runge-Kutta method in native code, forces and g held. Between steps the state follows
-by the cubic through both ends and their slopes, whose error is of the fourth order as the method's.
-
-How a true robot differs from its model: anchors on the base, lengths of legs, zeros of encoders, warmth.
-
-Leg i is fastened to the base at A_i in the model and at A_i + d_i + c (t - t_0) (A_i - A_0) in truth, d_i a
-mistake of assembly (m), c the growth of a base that warms (1/s), A_0 the mean of the anchors. The joints that
-a body of leg i carries are farther from the one that carries it by l_i times the mean of these distances, so
-that parallelograms stay parallelograms. Encoders read q + z, z what their zeros are off by (rad or m).
-
-    g(t) = [d_1 + c (t - t_0) (A_1 - A_0); ...; l_1; ...]           (4 legs,)    the numbers of the true robot
+    g(t) = [d_1 + c t (A_1 - A_0); ...; l_1; ...]           (4 legs,)    the numbers of the true robot
 
 A leg moves as a whole with its anchor, so that it stays of its type. Not every direction is possible: a leg
-of a planar robot cannot leave its plane, since the loops would not close. With D the derivative of the
-closures' equations r by d_i and J that by all rates, d_i is possible where D d_i is in the range of J, at
-the reference pose and near it; other parts of d_i are taken off.
+of a planar robot cannot leave its plane, since the loops would not close; such parts of d_i are taken off
+(`free_directions`).
 
-`deviating_robot` puts the numbers, traced symbols too, into a robot: one program, compiled once, runs every
-true robot, also while its anchors move.
+The state is that of `nacelle.simulation.flow` and the time, [c; v; y; t]. What a deviation has are constants
+of flow and signals (`deviating_robot` takes traced symbols too): one program, compiled once, runs every true
+robot, also while its anchors move.
 """
 
 from __future__ import annotations
@@ -36,40 +28,37 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.control.kind import Fields
+from nacelle.dynamics import smallest
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.mechanism.assembly import closed_near, require_assembly, row_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import NumberTree
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, rigid_signals
 from nacelle.simulation.flow import (
+    MORE,
     coordinates_of,
     flow,
-    pose_from_coordinates,
     reference_orientation,
     state_samples,
     state_size,
 )
-from nacelle.simulation.track import StepEnd, cubic
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import EventGroup, Labels
 from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
+from nacelle.vision.observer.anchors import base_joints, free_directions
 
-# A direction is possible if the closures are left open by less than this part of the way.
-_POSSIBLE = 1e-6
 # How far legs of the sample robot are moved, over the robot's size: what holds there holds nearby.
 _SAMPLE = 0.01
-# How far the platform is moved along its coordinates to look at other poses than the reference.
-_REACH = (0.05, 0.02)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +69,13 @@ class Deviation:
         anchors: d, where each leg is fastened less where the model has it (legs, 3), base axes, m.
         lengths: l, how much longer the bodies of each leg are (legs,), 1.
         zeros: z, what each encoder reads less what is (actuators,), rad or m.
-        growth: c, of the base, 1/s.
-        begin: when it begins to grow, s.
+        growth: c, of the base from the start of a run on, 1/s.
     """
 
     anchors: Array
     lengths: Array
     zeros: Array
     growth: float = 0.0
-    begin: float = 0.0
 
     @staticmethod
     def none(robot: Robot) -> Deviation:
@@ -105,7 +92,6 @@ class Deviation:
         lengths: float = 0.0,
         zeros: float = 0.0,
         growth: float = 0.0,
-        begin: float = 0.0,
     ) -> Deviation:
         """Draw one at random; equal seeds give equal directions, whatever the size.
 
@@ -116,7 +102,6 @@ class Deviation:
             lengths: standard deviation of the relative error of lengths, 1.
             zeros: standard deviation of the encoders' zeros, rad or m.
             growth: of the base, 1/s.
-            begin: when it begins to grow, s.
 
         Raises:
             KinematicsError: if a size is negative or not finite.
@@ -133,20 +118,15 @@ class Deviation:
             lengths * rng.normal(size=legs),
             zeros * rng.normal(size=len(robot.actuators)),
             growth,
-            begin,
         )
 
-    def numbers(self, robot: Robot, time: float) -> Array:
-        """Numbers g (4 legs,), m, at a time, s: displacements of anchors, base axes, then of lengths."""
-        d = self.anchors
-        if self.growth:
-            d = d + (self.growth * max(0.0, time - self.begin)) * _outwards(robot)
-        return np.concatenate([np.ravel(d), self.lengths])
+    def numbers(self, robot: Robot, time: float = 0.0) -> Array:
+        """Numbers g (4 legs,), m, at a time since the start, s: of anchors, base axes, then of lengths."""
+        return np.concatenate([np.ravel(self.anchors) + time * self.warming(robot), self.lengths])
 
-
-def numbers_size(robot: Robot) -> int:
-    """How many numbers g has."""
-    return 4 * len(robot.legs)
+    def warming(self, robot: Robot) -> Array:
+        """Rates of the anchors (3 legs,), m/s, while the base warms."""
+        return self.growth * np.ravel(outwards(robot)) if self.growth else np.zeros(3 * len(robot.legs))
 
 
 def deviating_robot(robot: Robot, g: Any) -> Robot:
@@ -220,41 +200,16 @@ def sample_numbers(robot: Robot) -> Array:
 @lru_cache(maxsize=32)
 def anchor_projectors(robot: Robot) -> Array:
     """Projectors (legs, 3, 3) on the directions in which the anchor of each leg can be moved."""
-    start = require_assembly(robot)
-    rng = np.random.default_rng(3)
-    states = [(start.platform, start.q, start.closures)]
-    for reach in _REACH:
-        near = closed_near(robot, start, reach, rng)
-        if near is not None:
-            states.append((near[0], near[1], near[3]))
-    scale = row_scale(robot)[:, None]
-    legs, step = len(robot.legs), 1e-2 * robot.size
-    result = np.empty((legs, 3, 3))
-    for k in range(legs):
-        open_by = []
-        for platform, q, closures in states:
-            columns = []
-            for axis in range(3):
-                g = np.zeros(4 * legs)
-                g[3 * k + axis] = step
-                other = deviating_robot(robot, g)
-                after = closure_state(other, NumberTree(other).motion(platform, q)).residual
-                columns.append((after - closures.residual) / step)
-            D, J = np.stack(columns, axis=1) / scale, closures.jacobian / scale
-            open_by.append(D - J @ np.linalg.lstsq(J, D, rcond=1e-9)[0])
-        result[k] = _null_space(np.concatenate(open_by) * robot.size)
+    anchors = set(base_joints(robot))
+    result = np.zeros((len(robot.legs), 3, 3))
+    for k, leg in enumerate(robot.legs):
+        for e in free_directions(robot, [j for j in leg.joints if j in anchors]):
+            result[k] += np.outer(e, e)
     return result
 
 
-def _null_space(A: Array) -> Array:
-    """The projector (3, 3) on what A (rows, 3) takes to nothing."""
-    _, values, rows = np.linalg.svd(np.concatenate([A, np.zeros((3, 3))]))
-    null = rows[values < _POSSIBLE]
-    return np.asarray(null.T @ null)
-
-
 @lru_cache(maxsize=32)
-def _outwards(robot: Robot) -> Array:
+def outwards(robot: Robot) -> Array:
     """Anchors less their mean (legs, 3), m, of the directions in which they can be moved."""
     places = []
     for leg in robot.legs:
@@ -270,210 +225,175 @@ def _outwards(robot: Robot) -> Array:
     return np.asarray(np.einsum("kij,kj->ki", anchor_projectors(robot), out))
 
 
-# ---- A rigid robot that is not its model, stepped sample by sample from Python
+# ---- the true robot as a plant
 
 
+# Rate over which Coulomb friction of the true robot changes its sign, rad/s or m/s.
+_SMOOTH = 1e-3
+# Growth of the sample robot's base, 1/s.
+_WARMING = 1e-3
 # Newton's steps from the sample robot to the true one: the way, and what is left at its end.
 _WAY, _CLOSED = 8, 1e-12
 
 
 def _state(robot: Robot) -> tuple[int]:
-    return state_size(sample(robot))
+    return (state_size(sample(robot))[0] + 1,)
+
+
+def _fields(robot: Robot) -> Fields:
+    """Parts of the constants: the reference orientation, g at the start, rates of the anchors, zeros."""
+    legs = len(robot.legs)
+    return Fields(quat_0=4, anchors=3 * legs, lengths=legs, warming=3 * legs, zeros=len(robot.actuators))
 
 
 def _constants(robot: Robot) -> tuple[int]:
-    return (4 + numbers_size(robot),)
-
-
-def _unknowns(robot: Robot) -> tuple[int]:
-    return (mechanism_of(sample(robot)).ny,)
+    return (_fields(robot).size,)
 
 
 def _states(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
-    """States at which programs are checked: of the sample robot, whose numbers g come last."""
-    own = {
-        "quat_0" if name == "constants" else name: (4,) if name == "constants" else shape
-        for name, shape in shapes.items()
-        if name != "g"
-    }
-    found = state_samples(sample(robot), own, groups)
-    if found is None:
+    """States at which programs are checked: of the sample robot, whose numbers come last."""
+    inputs = {name: shape for name, shape in shapes.items() if name not in ("constants", "g")}
+    tail = sample_numbers(robot)
+    if "constants" in shapes:
+        inputs["quat_0"] = (4,)
+        warming = _WARMING * np.ravel(outwards(robot))
+        # The anchors are those of the sample at the time that states have.
+        tail[: warming.size] -= float(MORE) * warming
+        tail = np.concatenate([tail, warming, np.full(len(robot.actuators), 0.1)])
+    states = state_samples(sample(robot), inputs, groups)
+    if states is None:
         return None
-    g = tuple(map(Decimal, sample_numbers(robot).tolist()))
-    proof, check = (tuple((*row, *g) for row in rows) for rows in (found.proof, found.check))
-    return PreciseInputs(proof, check, (*found.sizes, *(robot.size for _ in g)))
+    numbers = tuple(map(Decimal, tail.tolist()))
+    proof, check = (tuple((*row, *numbers) for row in rows) for rows in (states.proof, states.check))
+    return PreciseInputs(proof, check, (*states.sizes, *(robot.size for _ in numbers)))
+
+
+def _true_robot(robot: Robot, s: Array, k: Mapping[str, Array]) -> Robot:
+    """The robot that moves, at a state and parts of the constants."""
+    return deviating_robot(robot, pack([*(k["anchors"] + s[-1] * k["warming"]), *k["lengths"]]))
 
 
 @checked_at(_states)
 @physics(s=_state, tau=of_actuators, constants=_constants)
-def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: float = 1e-3) -> Array:
-    """Derivative of the state of the true robot; the constants are [quat_0; g]."""
-    return flow(deviating_robot(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
+def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, **options: Any) -> Array:
+    """Derivative of the state of the true robot; options are those of `flow`."""
+    k = _fields(robot).split(constants)
+    return pack([*flow(_true_robot(robot, s, k), s[:-1], tau, k["quat_0"], **options), 1.0])
 
 
 def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
-    """Signals of the true robot, as `rigid_signals`; the constants are [quat_0; g]."""
-    return rigid_signals(deviating_robot(robot, constants[4:]), s, constants[:4], wanted)
+    """Signals of the true robot, as `rigid_signals`, and what a camera sees: poses R, p of all bodies."""
+    k = _fields(robot).split(constants)
+    true = _true_robot(robot, s, k)
+    signals = rigid_signals(true, s[:-1], k["quat_0"], wanted)
+    if "q" in wanted:
+        signals["q"] = signals["q"] + k["zeros"]
+    if "R" in wanted or "p" in wanted:
+        signals |= kinematic_model.body_poses(true, signals["x"], signals["y"])
+    return signals
 
 
 @checked_at(_states)
 @physics(s=_state, constants=_constants)
-def true_readings(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
-    """Pose x (nx,), twist v (n,), and the actuators' coordinates q (actuators,) of the true robot."""
-    at, true = true_signals(robot, s, constants, ()), deviating_robot(robot, constants[4:])
-    q = np.asarray(kinematic_model.actuator_positions(true, at["x"], at["y"])["q"])
-    return {"x": at["x"], "v": at["v"], "q": q}
+def true_energies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
+    """Kinetic and potential energy, J, and the power that friction takes, W, of the true robot."""
+    k = _fields(robot).split(constants)
+    true = _true_robot(robot, s, k)
+    at = rigid_signals(true, s[:-1], k["quat_0"], ())
+    return smallest.energies(true, at["x"], at["y"], at["v"], smooth=_SMOOTH)
 
 
 @checked_at(_states)
-@physics(s=_state, constants=_constants)
-def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
-    """Poses R (bodies, 3, 3), p (bodies, 3) of all bodies of the true robot in the base."""
-    at = true_signals(robot, s, constants, ())
-    return kinematic_model.body_poses(deviating_robot(robot, constants[4:]), at["x"], at["y"])
-
-
-@checked_at(_states)
-@physics(y=_unknowns, x=of_pose, g=lambda robot: (numbers_size(robot),))
+@physics(y=lambda robot: (mechanism_of(sample(robot)).ny,), x=of_pose, g=lambda robot: (4 * len(robot.legs),))
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
     return np.asarray(closing_step(deviating_robot(robot, g), y, x)["dy"])
 
 
-class TruePlant:
-    """The true robot in motion.
+class TruePlant(CompiledPlant):
+    """The true robot under its actuators' forces; nothing but a state that is not finite ends a run.
 
     Args:
         model: the robot that controllers and observers take it for.
         deviation: how it differs.
-        step: the longest step of the integration, s.
-
-    Attributes:
-        time: s.
-        state: s (size,).
     """
 
-    def __init__(self, model: Robot, deviation: Deviation, *, step: float = 5e-4) -> None:
-        self.model, self.deviation, self.step = model, deviation, step
-        self.quat_0 = reference_orientation(mechanism_of(sample(model)))
-        self._bodies = native(true_bodies, model)
-        self.time = 0.0
-        self.state = np.zeros(0)
-        self._times: list[float] = []
-        self._states: list[Array] = []
-        self._moved: list[tuple[CompiledPlant, Array]] = []
+    def __init__(self, model: Robot, deviation: Deviation) -> None:
+        self.deviation, self._rigid = deviation, RigidPlant(model)
+        self._mechanism = mechanism_of(sample(model))
+        self.quat_0 = reference_orientation(self._mechanism)
+        loop, options = LoopModel(true_flow, true_signals), (("smooth", _SMOOTH),)
+        super().__init__(model, loop, options, self._constants(deviation.numbers(model)))
 
-    def _constants(self, time: float) -> Array:
-        return np.concatenate([self.quat_0, self.deviation.numbers(self.model, time)])
+    def _constants(self, g: Array) -> Array:
+        """The constants with other numbers g (4 legs,) at the start."""
+        warming = self.deviation.warming(self._rigid.robot)
+        return np.concatenate([self.quat_0, g, warming, self.deviation.zeros])
 
-    def _robot(self, time: float) -> CompiledPlant:
-        """The true robot with its numbers of a time, s."""
-        return CompiledPlant(self.model, LoopModel(true_flow, true_signals), (), self._constants(time))
+    @property
+    def labels(self) -> Labels:
+        """Names and units of pose, twist and forces."""
+        return self._rigid.labels
 
-    def start(self, x: Any, v: Any, time: float) -> None:
-        """Put the true platform at a pose x (nx,) with a twist v (n,).
+    def state(self, x: Any, v: Any) -> Array:
+        """The state (size,) at the start of a run, the true platform at x (nx,) with a twist v (n,).
 
         Raises:
             UnreachableError: if the true robot does not reach it.
         """
         pose = np.asarray(x, dtype=float)
-        y = self._closed(pose, time)
-        c = coordinates_of(mechanism_of(sample(self.model)), pose, self.quat_0)
-        self.time, self.state = time, np.concatenate([c, np.asarray(v, dtype=float), y])
-        self._times, self._states, self._moved = [time], [self.state], []
+        c = coordinates_of(self._mechanism, pose, self.quat_0)
+        return np.concatenate([c, np.asarray(v, dtype=float), self._closed(pose), [0.0]])
 
-    def _closed(self, x: Array, time: float) -> Array:
+    def _closed(self, x: Array) -> Array:
         """What iteration finds at a pose (ny,), followed from the sample robot to the true one."""
-        near = sample(self.model)
-        y = np.asarray(inverse_kinematics(near, x, limits=False).y)
+        y = np.asarray(inverse_kinematics(sample(self.robot), x, limits=False).y)
         if not y.size:
             return y
-        closing = native(true_closing, self.model)
-        last = self.deviation.numbers(self.model, time)
-        first = sample_numbers(self.model)
+        closing = native(true_closing, self.robot)
+        first, last = sample_numbers(self.robot), self.deviation.numbers(self.robot)
         for part in np.linspace(0.0, 1.0, _WAY + 1)[1:]:
-            g = first + part * (last - first)
             for _ in range(3):
-                dy = np.asarray(closing(y, x, g))
+                dy = np.asarray(closing(y, x, first + part * (last - first)))
                 y = y + dy
         if not np.max(np.abs(dy)) < _CLOSED:
-            raise KinematicsError(f"the loops of the true {self.model.name} do not close at its first pose")
+            raise KinematicsError(f"the loops of the true {self.name} do not close at its first pose")
         return y
 
-    def advance(self, force: Array, until: float) -> None:
-        """Move on under forces that are held (actuators,), to a later time, s."""
-        span = until - self.time
-        if span <= 0.0:
-            return
-        steps = max(1, int(np.ceil(span / self.step * (1.0 - 1e-9))))
-        h, robot = span / steps, self._robot(self.time + 0.5 * span)
-        u = np.array(force, dtype=float)[None]
-        driver = robot.driver()
-        assert driver is not None
-        states = driver.integrate(self.state, u, h=h, steps=steps)
-        if not np.isfinite(states).all():
-            raise KinematicsError(
-                f"the true {self.model.name} left what it can do at {self.time:.4g} s: a singularity, or "
-                "a loop that does not close"
-            )
-        for k, state in enumerate(states):
-            self._times.append(self.time + (k + 1) * h)
-            self._states.append(state)
-            self._moved.append((robot, u))
-        self.time, self.state = until, states[-1]
+    def split(self, s: Array) -> tuple[Array, Array]:
+        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
+        return self._rigid.split(s)
 
-    @property
-    def oldest(self) -> float:
-        """The first time that is kept, s."""
-        return self._times[0]
+    def energies(self, s: Array) -> dict[str, Array]:
+        """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
+        energies: dict[str, Array] = native(true_energies, self.robot)(s, self.constants)
+        return energies
 
-    def forget(self, before: float) -> None:
-        """Drop the states that are older than a time, s."""
-        place = max(0, int(np.searchsorted(self._times, before)) - 1)
-        if place:
-            del self._times[:place], self._states[:place], self._moved[:place]
+    def power(self, s: Array, u: Array) -> Array:
+        """Power (...,) of the actuators' forces u (..., actuators) at states (..., size), W."""
+        return np.asarray(np.sum(u * self.signals(s, ("qd",))["qd"], axis=-1))
 
-    def state_at(self, time: float) -> Array:
-        """The state (size,) at a time that is kept, s: by the cubic of its step."""
-        place = int(np.searchsorted(self._times, time)) - 1
-        place = min(max(place, 0), len(self._moved) - 1)
-        if place < 0 or time <= self._times[0]:
-            return self._states[0]
-        begin, end = self._times[place], self._times[place + 1]
-        z = min(max((time - begin) / (end - begin), 0.0), 1.0)
-        (robot, u), ends = self._moved[place], np.array(self._states[place : place + 2])
-        rates = robot.derivatives(ends, np.repeat(u, 2, axis=0))
-        return cubic(z, end - begin, StepEnd(ends[0], rates[0]), StepEnd(ends[1], rates[1]))
+    def events(self) -> list[EventGroup]:
+        """None."""
+        return []
 
-    def split(self, state: Array) -> tuple[Array, Array]:
-        """Reduced pose (nx,) and twist (n,) of a state (size,)."""
-        n = self.model.motion.n
-        return np.asarray(pose_from_coordinates(mechanism_of(self.model), state[:n], self.quat_0)), state[
-            n : 2 * n
-        ]
-
-    def signals(self, state: Array | None = None, time: float | None = None) -> dict[str, Array]:
-        """Pose "x", twist "v" and the actuators' coordinates "q" at a state and time; now if None."""
-        at = self._constants(self.time if time is None else time)
-        result: dict[str, Array] = native(true_readings, self.model)(
-            self.state if state is None else state, at
-        )
-        return result
-
-    def bodies(self, state: Array, time: float) -> BodyPoses:
+    def bodies(self, s: Array) -> tuple[Array, Array]:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
-        poses = self._bodies(state, self._constants(time))
-        return BodyPoses(np.asarray(poses["R"]), np.asarray(poses["p"]))
+        poses = self.signals(s, ("R", "p"))
+        return poses["R"], poses["p"]
 
-    def bodies_of(self, x: Array, y: Array, g: Array) -> BodyPoses:
-        """Poses of all bodies at a pose x (nx,) of a robot with other numbers g, from a nearby y (ny,)."""
-        mechanism = mechanism_of(sample(self.model))
-        if mechanism.ny != len(y):
-            # The model has more in closed form than a robot with unequal legs.
-            y = self.state[2 * self.model.motion.n :]
-        c = coordinates_of(mechanism, x, self.quat_0)
-        state = np.concatenate([c, np.zeros(self.model.motion.n), y])
-        poses = self._bodies(state, np.concatenate([self.quat_0, g]))
-        return BodyPoses(np.asarray(poses["R"]), np.asarray(poses["p"]))
+    def bodies_of(self, x: Array, y: Array, g: Array, near: Array) -> tuple[Array, Array]:
+        """Poses of all bodies at a pose x (nx,) of a robot with other numbers g, from a nearby y (ny,).
+
+        The model may have more in closed form than a robot with unequal legs: what iteration finds is then
+        taken from a state `near` (size,).
+        """
+        n = self.robot.motion.n
+        if self._mechanism.ny != len(y):
+            y = near[2 * n : -1]
+        c = coordinates_of(self._mechanism, x, self.quat_0)
+        other = CompiledPlant(self.robot, self.model, self.options, self._constants(g))
+        poses = other.signals(np.concatenate([c, np.zeros(n), y, [0.0]]), ("R", "p"))
+        return poses["R"], poses["p"]

@@ -1,7 +1,7 @@
 """What a camera sees of a true robot in motion: edges of its legs, exposure by exposure.
 
-An exposure belongs to its middle by the camera's clock; the true robot is taken there from the states that
-the plant keeps, with the anchors of that time. Two ways lead from it to edges:
+An exposure belongs to its middle by the camera's clock; the true robot is where its motion has it then, with
+the anchors of that time. Two ways lead from it to edges:
 
     model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
                 length would have, the Cramer-Rao bound of the pixel model; fast
@@ -25,9 +25,9 @@ import numpy as np
 
 from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
+from nacelle.simulation.digital_controller import PastMotion
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
@@ -40,7 +40,9 @@ from nacelle.vision.visibility import ContactLines, edge_visibility
 _SHORTEST = 12
 
 
-Predicted = Callable[[], BodyPoses]
+Bodies = tuple[Array, Array]
+"""Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
+Predicted = Callable[[], Bodies]
 """Gives the poses of all bodies that are expected at an exposure."""
 
 
@@ -58,7 +60,7 @@ def edge_sigma(pixels: PixelModel) -> float:
 class EdgeSource(Protocol):
     """What makes edges of the bodies' poses."""
 
-    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
 
 
@@ -70,34 +72,41 @@ class TrueSight:
         shutter: when it looks.
         source: what makes edges.
         order: indices of the cylinders that are looked at, in turn.
+        start: when it begins to look, robot's clock, s.
+
+    Raises:
+        KinematicsError: if there is no cylinder to look at.
     """
 
-    def __init__(self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int]) -> None:
+    def __init__(
+        self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int], *, start: float
+    ) -> None:
         if not order:
-            raise KinematicsError(f"the camera sees no cylinder of {plant.model.name} that could be used")
+            raise KinematicsError(f"the camera sees no cylinder of {plant.name} that could be used")
         self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
-        self._until = plant.time
+        self._until = start
 
-    def arrived(self, now: float, predict: Callable[[float], BodyPoses]) -> list[EdgeMeasurement]:
+    def arrived(
+        self, now: float, motion: PastMotion, predict: Callable[[float], Bodies]
+    ) -> list[EdgeMeasurement]:
         """Edges whose results have arrived since the last call.
 
         Args:
             now: robot's clock, s.
+            motion: of the true robot until now.
             predict: the poses of all bodies that are expected at a time of the robot's clock.
         """
         shutter, last = self._shutter, self._until
         self._until = now
-        found: list[EdgeMeasurement] = []
-        begin, end = last - shutter.latency, now - shutter.latency
-        for exposure in shutter.exposures(begin, end, self._order):
+        edges: list[EdgeMeasurement] = []
+        for exposure in shutter.exposures(last - shutter.latency, now - shutter.latency, self._order):
             # The first of two intervals that meet has what is at their common end.
             middle = shutter.robot_time(exposure.time)
-            if exposure.arrival <= last + 1e-12 or middle < self._plant.oldest:
+            if exposure.arrival <= last + 1e-12 or middle < motion.start:
                 continue
-            true = self._plant.bodies(self._plant.state_at(middle), middle)
-            found += self._source.edges(exposure, true, partial(predict, middle))
-        self._plant.forget(end - shutter.exposure)
-        return found
+            true = self._plant.bodies(motion.state(middle))
+            edges += self._source.edges(exposure, true, partial(predict, middle))
+        return edges
 
 
 class ModelEdges:
@@ -117,7 +126,7 @@ class ModelEdges:
         self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
         self._rng = np.random.default_rng(seed)
 
-    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         del predicted
         found = []
@@ -184,7 +193,7 @@ class RenderedEdges:
         self._rng = np.random.default_rng(seed)
         self.missed = 0
 
-    def edges(self, exposure: Exposure, true: BodyPoses, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         scene = self._scenery.scene(self._camera, *true)
         expected = self._scenery.scene(self._camera, *predicted())

@@ -46,7 +46,7 @@ from nacelle.identification.estimation.estimator import CadPrior, Data, Estimato
 from nacelle.identification.estimation.least_squares import row_weights
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal.rehearsal import Experiment
-from nacelle.identification.rehearsal.settings import Controller
+from nacelle.identification.rehearsal.settings import JointServo
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
 from nacelle.model.linear_parameters import with_linear_parameters
 from nacelle.model.robot import Robot
@@ -95,7 +95,7 @@ def estimated_robot(base: BaseParameters, coef: Array, covariance: Array) -> Rob
     return with_linear_parameters(base.robot, lifted(base, coef, covariance).values)
 
 
-def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: Controller) -> NacelleMotion:
+def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: JointServo) -> NacelleMotion:
     """The motion (N samples) of a robot in closed loop along the instruments' motion.
 
     Args:
@@ -146,7 +146,7 @@ class DirectInverse(Estimator):
         *,
         parameters: BaseParameters | None = None,
         prior: CadPrior | None = None,
-        controller: Controller | None = None,
+        controller: JointServo | None = None,
         iterations: int = 10,
     ) -> None:
         """Keep the options.
@@ -175,7 +175,7 @@ class DirectInverse(Estimator):
     def _estimate(self, data: Regression) -> None:
         # The reference's own motion is where the iteration starts.
         self._fit_along(_along(data))
-        controller = self.controller or Controller()
+        controller = self.controller or JointServo()
         for k in range(self.iterations):
             before = self.coef_
             robot = estimated_robot(data.base, self.coef_, self.covariance_)
@@ -208,7 +208,7 @@ class InstrumentalVariables(Estimator):
         *,
         parameters: BaseParameters | None = None,
         prior: CadPrior | None = None,
-        controller: Controller | None = None,
+        controller: JointServo | None = None,
         iterations: int = 2,
     ) -> None:
         """Keep the options.

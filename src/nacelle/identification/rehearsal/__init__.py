@@ -1,13 +1,13 @@
 """Rehearsals: an identification experiment in closed loop on a simulated robot."""
 
 from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, moved, rehearse, with_stribeck
-from nacelle.identification.rehearsal.settings import Controller, Effects
+from nacelle.identification.rehearsal.settings import Effects, JointServo
 from nacelle.simulation.sensors import Sensors
 
 __all__ = [
-    "Controller",
     "Effects",
     "Experiment",
+    "JointServo",
     "Rehearsal",
     "Sensors",
     "moved",

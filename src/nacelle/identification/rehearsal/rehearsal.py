@@ -15,19 +15,14 @@ the controller. It is a damper then with rates up to the largest eigenvalue L of
 friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
 up to 2.78), and h is at most a quarter of the lag of the current loops.
 
-Robots that differ from their model: parameters moved within physics, friction that the model has not.
+What that controller knows beforehand. Samples are at t_k = k / rate. Forces are held over [t_k, t_k+1), so
+the feedforward of sample k is that of the middle of this interval: a force that is held has its mean there,
+and the motion is met to the second order of the interval. M_a = J^+T M J^+ with the left inverse J^+ = (J^T
+J)^-1 J^T of the actuators' Jacobian J (`inverse_jacobian`): J^T M_a J = M, and forces M_a e of a redundant
+robot have no part that works against itself (J^T f = 0).
 
-What the controller of a rehearsal knows beforehand: the reference and the model's forces along it.
-
-Samples are at t_k = k / rate. Forces are held over [t_k, t_k+1), so the feedforward of sample k is that of
-the middle of this interval: a force that is held has its mean there, and the motion is met to the second
-order of the interval. M_a = J^+T M J^+ with the left inverse J^+ = (J^T J)^-1 J^T of the actuators' Jacobian
-J (`inverse_jacobian`): J^T M_a J = M, and forces M_a e of a redundant robot have no part that works against
-itself (J^T f = 0).
-
-The digital controller of a rehearsal: feedback of encoders, feedforward along a reference.
-
-At every sample, with the readings q of the actuators and the reference q_r,
+The digital controller of a rehearsal. At every sample, with the readings q of the actuators and the reference
+q_r,
 
     error   e = q_r - q, for revolute joints within half a turn
     rate    e' = k (e - z),   z+ = z + T e'                  z follows e with the bandwidth k of the filter
@@ -45,6 +40,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +49,7 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.identification.rehearsal.settings import Controller, Effects
+from nacelle.identification.rehearsal.settings import Effects, JointServo
 from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import failed, flag_words
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -64,9 +60,9 @@ from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_pe
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
+from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant, force_limited
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.sensors import Sensors, reading
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
@@ -225,7 +221,7 @@ def servo_rows(q: Array, force: Array, inertia: Array) -> Array:
 def servo(
     robot: Robot, z: Array, q: Array, r: Array, gains: Array, *, limits: tuple[float, ...]
 ) -> dict[str, Array]:
-    """Commanded forces and the memory after a sample (actuators,), as `nacelle.simulation.sampled` has them.
+    """Commanded forces and the memory after a sample (actuators,), as a `DigitalController` has them.
 
     Args:
         robot: the robot.
@@ -264,23 +260,28 @@ _MOST_STEPS = 200
 _POSES, _NUDGE = 20, 1e-3
 
 
-def rehearse(
-    robot: Robot,
-    trajectory: Trajectory,
-    *,
-    true: Robot | None = None,
-    controller: Controller | None = None,
-    sensors: Sensors | None = None,
-    effects: Effects | None = None,
-    rate: float = 1000.0,
-    periods: int = 1,
-    settle: float = 0.0,
-    smooth: float = SMOOTH,
-    seed: int = 0,
-) -> Rehearsal:
+def rehearse(robot: Robot, trajectory: Trajectory, *, seed: int = 0, **options: Any) -> Rehearsal:
     """Run an experiment on a simulated robot.
 
     The same arguments give the same numbers. For many seeds make an `Experiment` and run that.
+
+    Args:
+        robot: the model that the controller has, for instance from CAD.
+        trajectory: the reference.
+        seed: of the sensors' noise.
+        **options: true, controller, sensors, effects, rate, periods, settle and smooth, as of `Experiment`.
+
+    Raises:
+        IdentificationError: if an option cannot be used, the trajectory leaves what the robot can do, or the
+            run does not reach its end.
+    """
+    return Experiment(robot, trajectory, **options).run(seed)
+
+
+class Experiment:
+    """An experiment on a simulated robot, to be run with many seeds.
+
+    What does not depend on the seed is made once: the reference, the model's forces and the native loop.
 
     Args:
         robot: the model that the controller has, for instance from CAD.
@@ -294,31 +295,6 @@ def rehearse(
         periods: how often the trajectory is run through; more than once if it ends as it starts.
         settle: how long it is run before the data begin, s; for a trajectory that ends as it starts.
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
-        seed: of the sensors' noise.
-
-    Raises:
-        IdentificationError: if an option cannot be used, the trajectory leaves what the robot can do, or the
-            run does not reach its end.
-    """
-    experiment = Experiment(
-        robot,
-        trajectory,
-        true=true,
-        controller=controller,
-        sensors=sensors,
-        effects=effects,
-        rate=rate,
-        periods=periods,
-        settle=settle,
-        smooth=smooth,
-    )
-    return experiment.run(seed)
-
-
-class Experiment:
-    """An experiment on a simulated robot, to be run with many seeds; `rehearse` says what the arguments are.
-
-    What does not depend on the seed is made once: the reference, the model's forces and the native loop.
 
     Attributes:
         robot: the model.
@@ -335,7 +311,7 @@ class Experiment:
         trajectory: Trajectory,
         *,
         true: Robot | None = None,
-        controller: Controller | None = None,
+        controller: JointServo | None = None,
         sensors: Sensors | None = None,
         effects: Effects | None = None,
         rate: float = 1000.0,
@@ -345,7 +321,7 @@ class Experiment:
     ) -> None:
         if not (rate > 0.0 and smooth > 0.0):
             raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
-        self.controller, self.sensors = controller or Controller(), sensors or Sensors()
+        self.controller, self.sensors = controller or JointServo(), sensors or Sensors()
         self.effects = effects or Effects()
         if not self.sensors.complete:
             raise IdentificationError("a rehearsal takes every reading: its sensors have no dropout and gaps")
@@ -380,11 +356,11 @@ class Experiment:
         self.substeps = self._substeps()
 
     @cached_property
-    def _law(self) -> Sampled:
+    def _law(self) -> DigitalController:
         """The controller along the reference."""
         own, reference, w = self.controller, self.reference, 2.0 * math.pi * self.controller.bandwidth
         limits = tuple(actuator.force if own.limits else math.inf for actuator in self.robot.actuators)
-        return Sampled(
+        return DigitalController(
             servo,
             1.0 / self.rate,
             memory=np.zeros(len(limits)),
@@ -582,8 +558,7 @@ class Rehearsal(Drawn):
         """True coordinates of the actuators less the reference (N, actuators), rad or m."""
         off = self.q - self.experiment.reference.q[self._first :]
         # Both are without jumps, but may be whole turns apart.
-        whole = np.where(self.robot.revolute_actuators, np.round(off[0] / (2.0 * math.pi)), 0.0)
-        return np.asarray(off - 2.0 * math.pi * whole)
+        return unwrapped(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the measurement in SI units, columns time, q.NAME, force.NAME and reference.NAME."""

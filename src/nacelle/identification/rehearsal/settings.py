@@ -17,7 +17,7 @@ _FILTER = 5.0
 
 
 @dataclass(frozen=True)
-class Controller:
+class JointServo:
     """Feedback of the actuators' errors at a fixed rate, and feedforward of the model along the reference.
 
     With e the error of the actuators' coordinates, w = 2 pi bandwidth and M_a the mass matrix of the model as

@@ -46,7 +46,7 @@ def anchors_of(robot: Robot) -> Anchors:
     """All displacements of anchors that the robot's closures allow, joint by joint."""
     result: list[tuple[int, tuple[float, ...]]] = []
     for j in base_joints(robot):
-        result += [(j, tuple(e.tolist())) for e in _free_directions(robot, j)]
+        result += [(j, tuple(e.tolist())) for e in free_directions(robot, (j,))]
     return tuple(result)
 
 
@@ -95,13 +95,19 @@ def _direction_name(e: Array) -> str:
     return "(" + " ".join(f"{value:.3g}" for value in e) + ")"
 
 
-def _free_directions(robot: Robot, j: int) -> list[Array]:
-    """Unit directions (3,) in which an anchor may be displaced, along the base's axes where possible."""
+def free_directions(robot: Robot, joints: Sequence[int]) -> list[Array]:
+    """Unit directions (3,) in which anchors may be displaced together, along the base's axes where possible.
+
+    Args:
+        robot: the robot.
+        joints: the joints of the tree that hold a leg on the base.
+    """
     x, y = mechanism_of(robot).reference
-    every: Anchors = tuple((j, tuple(e.tolist())) for e in np.eye(3))
+    every: Anchors = tuple((j, tuple(e.tolist())) for j in joints for e in np.eye(3))
     now = configuration(robot, x, y)
     u = anchored_rates(now, x, y, every)
     opened = closure_state(robot, anchored(now.motion, robot, every)).jacobian @ u
+    opened = opened.reshape(len(opened), len(joints), 3).sum(axis=1)
     _, s, V = np.linalg.svd(np.asarray(opened, dtype=float), full_matrices=True)
     rank = int(np.sum(s > _OPEN))
     free = np.eye(3) - V[:rank].T @ V[:rank]

@@ -8,7 +8,9 @@ reference, and gives
 The forces u act from t_k + delay on, until the next ones do. In between the plant is integrated by steps
 h = T / substeps of the classical Runge-Kutta method; a delay is rounded to whole steps. With a plant that can
 be compiled (`Compilable`) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
-plants say what they measure (`HasSignals`) and are stepped in Python.
+plants say what they measure (`HasSignals`) and are stepped in Python. So is a plant whose law is no program
+but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is given
+the motion of the plant so far (`PastMotion`), since a camera sees what was.
 
 A law is a physics function of its model of the robot, which may differ from the robot that moves. It declares
 what it takes, among the signals of `nacelle.simulation.feedback` and
@@ -19,16 +21,17 @@ and gives {"force": (actuators,), "memory": (nz,)}.
 
 Digital controllers as programs: with the plant that they measure, by themselves, delayed by a sample.
 
-Runs of digital controllers: samples, steps between them, events; natively or in Python.
+Runs of digital controllers: samples, steps between them, events.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -54,11 +57,11 @@ from nacelle.spatial.scalar import Array, pack
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class DigitalController:
     """A law with memory in its loop.
 
     Attributes:
-        function: the law, a physics function.
+        function: the law, a physics function, or one that is `interpreted`.
         period: sample time T, s.
         memory: z at the start (nz,).
         reference: r: an array with a row (k,) for every sample, or one row (k,), held throughout; None if the
@@ -152,7 +155,7 @@ class Sampled:
 # ---- digital controllers as programs
 
 
-def _evaluate(law: Sampled, robot: Robot, given: dict[str, Any]) -> tuple[Array, Array]:
+def _evaluate(law: DigitalController, robot: Robot, given: dict[str, Any]) -> tuple[Array, Array]:
     """Forces (actuators,) and memory (nz,) of a law at what it takes, over any scalar."""
     shapes = law.shapes(robot)
     result = law.function(law.model(robot), *(given[name] for name in shapes), **dict(law.options))
@@ -168,7 +171,7 @@ def _evaluate(law: Sampled, robot: Robot, given: dict[str, Any]) -> tuple[Array,
     return force, memory
 
 
-def control(law: Sampled, parts: CompiledPlant) -> Callable[..., Array]:
+def control(law: DigitalController, parts: CompiledPlant) -> Callable[..., Array]:
     """The law as a physics function of ([s; z], [t; r], [constants; gains]) that gives [u; z+]."""
     shapes, n, count = law.shapes(parts.robot), parts.size, len(parts.constants)
     rows = 1 + shapes.get("r", (0,))[0]
@@ -185,9 +188,12 @@ def control(law: Sampled, parts: CompiledPlant) -> Callable[..., Array]:
     return controlled
 
 
-def law_alone(law: Sampled, robot: Robot) -> Compiled:
-    """The law by itself as native code, of what it declares; for plants that are not compiled with it."""
-    return _law_alone(law.function, law.model(robot), law.options)
+def law_alone(law: DigitalController, robot: Robot) -> Callable[..., Any]:
+    """The law by itself, of what it declares, as native code if it is a program; for plants that are not."""
+    model = law.model(robot)
+    if is_interpreted(law.function):
+        return partial(law.function, model, **dict(law.options))
+    return _law_alone(law.function, model, law.options)
 
 
 @lru_cache(maxsize=32)
@@ -208,37 +214,70 @@ class _LawShape(NamedTuple):
 @lru_cache(maxsize=32)
 def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, law: _LawShape) -> Any:
     memory, gains = np.zeros(law.memory), np.zeros(law.gains)
-    own = Sampled(law.function, 1.0, memory=memory, gains=gains, robot=law.robot, options=law.options)
+    own = DigitalController(
+        law.function, 1.0, memory=memory, gains=gains, robot=law.robot, options=law.options
+    )
     parts = CompiledPlant(robot, model, settings, np.zeros(constants))
     return compile_rk4(model.flow, robot, options=dict(settings), control=control(own, parts), sampled=True)
 
 
-def native_loop(law: Sampled, parts: CompiledPlant) -> Any:
+def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
     shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
     return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
 
 
-# ---- a delay of a whole sample
+# ---- laws that are made of others, and laws in Python
+
+
+def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a law that runs in Python: it declares its arrays, and takes `motion` (`PastMotion`) by name."""
+    vars(function)["interpreted"] = True
+    return function
+
+
+def is_interpreted(function: Callable[..., Any]) -> bool:
+    """Whether a law runs in Python."""
+    return bool(getattr(function, "interpreted", False))
+
+
+def derived_law(
+    function: Callable[..., Any],
+    shapes: Mapping[str, Any],
+    arrays_of: Callable[[Robot, dict[str, Array]], dict[str, Array]],
+    outputs_of: Callable[[dict[str, Array], Any], Any] = lambda given, outputs: outputs,
+) -> Callable[..., Any]:
+    """A law that evaluates another.
+
+    Args:
+        function: the other law.
+        shapes: of its arrays that differ.
+        arrays_of: gives the arrays of the other law, of the robot and its own ones.
+        outputs_of: gives its outputs, of its own arrays and the outputs of the other.
+    """
+    declared = dict(vars(function)["physics_inputs"])
+    names = tuple(declared | shapes)
+
+    @physics(**(declared | shapes))
+    def law(robot: Robot, *arrays: Array, **options: Any) -> Any:
+        given = dict(zip(names, arrays, strict=True))
+        inner = given | arrays_of(robot, given)
+        return outputs_of(given, function(robot, *(inner[name] for name in declared), **options))
+
+    law.__name__ = getattr(function, "__name__", "controller")
+    return interpreted(law) if is_interpreted(function) else law
 
 
 @lru_cache(maxsize=32)
 def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[..., Any]:
-    """A law whose forces are those of the sample before."""
-    declared = dict(vars(function)["physics_inputs"])
-    with_z = {**declared, "z": (nz + inputs,)}
-    names = tuple(with_z)
+    """A law whose forces are those of the sample before: a delay of a whole sample."""
 
-    @physics(**with_z)
-    def waiting(robot: Robot, *arrays: Array, **options: Any) -> dict[str, Array]:
-        given = dict(zip(names, arrays, strict=True))
-        z = given["z"]
-        given["z"] = z[:nz]
-        outputs = function(robot, *(given[name] for name in declared), **options)
-        return {"force": z[nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
+    def outputs_of(given: dict[str, Array], outputs: Any) -> dict[str, Array]:
+        return {"force": given["z"][nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
 
+    shapes = {"z": (nz + inputs,)}
+    waiting = derived_law(function, shapes, lambda robot, given: {"z": given["z"][:nz]}, outputs_of)
     vars(waiting)["made_from"] = (function, nz, inputs)
-    waiting.__name__ = getattr(function, "__name__", "controller")
     return waiting
 
 
@@ -282,7 +321,9 @@ class SampleSteps:
         return TimeGrid(self.start, self.h, 0, self.count * self.substeps)
 
 
-def samples_of(law: Sampled, start: float, until: float, step: float, inner: int = 1) -> SampleSteps:
+def samples_of(
+    law: DigitalController, start: float, until: float, step: float, inner: int = 1
+) -> SampleSteps:
     """Samples of a run, with steps of at most `step`, s, each of `inner` steps of the method.
 
     Raises:
@@ -307,6 +348,41 @@ def samples_of(law: Sampled, start: float, until: float, step: float, inner: int
     return SampleSteps(start, law.period, count, substeps, delay, inner)
 
 
+class PastMotion:
+    """The motion of a plant until now, for sensors that take their time.
+
+    Args:
+        step: gives the state (size,) after a time under forces that are held, of (state, time, forces).
+        t: when it begins, s.
+        s: the state then (size,).
+    """
+
+    def __init__(self, step: Callable[[Array, float, Array], Array], t: float, s: Array) -> None:
+        self._step, self._times, self._states, self._forces = step, [t], [s], list[Array]()
+
+    def append(self, t: float, s: Array, u: Array) -> None:
+        """Take a step to a time, s, and a state (size,) under forces u."""
+        self._times.append(t)
+        self._states.append(s)
+        self._forces.append(u)
+
+    @property
+    def start(self) -> float:
+        """The first time, s."""
+        return self._times[0]
+
+    @property
+    def last(self) -> Array:
+        """The state (size,) now."""
+        return self._states[-1]
+
+    def state(self, t: float) -> Array:
+        """The state (size,) at a time from the start until now, s: by a step of the method."""
+        k = min(max(bisect_right(self._times, t) - 1, 0), len(self._times) - 1)
+        since = t - self._times[k]
+        return self._step(self._states[k], since, self._forces[k]) if since > 0.0 else self._states[k]
+
+
 class SampledSteps(FixedSteps):
     """Steps of a plant under a digital controller, in blocks of whole samples: natively, or in Python.
 
@@ -322,9 +398,9 @@ class SampledSteps(FixedSteps):
 
     failure = "the state, or a force of the controller, is not finite"
 
-    def __init__(self, plant: Plant, law: Sampled, samples: SampleSteps, s0: Array) -> None:
+    def __init__(self, plant: Plant, law: DigitalController, samples: SampleSteps, s0: Array) -> None:
         self.law, self.samples, self.n = law, samples, plant.size
-        self._parts = _parts(plant)
+        self._parts = _parts(plant, law.function)
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
         self._rows = law.rows(plant, self._robot, samples.count)
         first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
@@ -332,6 +408,7 @@ class SampledSteps(FixedSteps):
         self.most = max(1, BLOCK // samples.substeps) * samples.substeps
         self.memory = [law.memory[None]]
         self._last = np.concatenate([s0, law.memory, first])
+        self._motion = PastMotion(self._held_step, samples.start, s0)
 
     @cached_property
     def _derivative(self) -> Derivative:
@@ -347,6 +424,9 @@ class SampledSteps(FixedSteps):
         for _ in range(self.samples.inner):
             s = one_step(self._derivative, lambda stage, state: held, s, h / self.samples.inner)
         return s, held
+
+    def _held_step(self, s: Array, h: float, u: Array) -> Array:
+        return self.step(s, 0, 0.0, h, u)[0]
 
     def _native(self, s: Array, k: int, t: Array) -> StepBlock:
         """Steps of whole samples, up to one after which the controller has stopped."""
@@ -387,17 +467,22 @@ class SampledSteps(FixedSteps):
     def _plain(self, w: Array) -> Array:
         """The same in Python."""
         plant: Any = self.drive.plant
-        law, shapes = law_alone(self.law, self._robot), self.law.shapes(self._robot)
+        law: Callable[..., Any] = law_alone(self.law, self._robot)
+        if is_interpreted(self.law.function):
+            law = partial(law, motion=self._motion)
+        shapes = self.law.shapes(self._robot)
         s, z, u = np.split(self._last, [self.n, self.n + len(self.law.memory)])
         rows: list[Array] = []
         for row in w:
             given = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
-            given |= plant.signals(s, tuple(shapes))
+            measured = tuple(name for name in shapes if name not in given)
+            given |= plant.signals(s, measured) if measured else {}
             outputs = law(*(given[name] for name in shapes))
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(self.samples.substeps):
                 u = new if phase == self.samples.delay else u
-                s, _ = self.step(s, 0, 0.0, self.samples.h, u)
+                s = self._held_step(s, self.samples.h, u)
+                self._motion.append(row[0] + (phase + 1) * self.samples.h, s, u)
                 rows.append(np.concatenate([s, z, u]))
         result = np.array(rows)
         bad = ~np.isfinite(result).all(axis=1)
@@ -406,13 +491,13 @@ class SampledSteps(FixedSteps):
         return result
 
 
-def _parts(plant: Plant) -> CompiledPlant | None:
-    """What is compiled of a plant; None if it must be stepped in Python.
+def _parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
+    """What is compiled of a plant with a law; None if it must be stepped in Python.
 
     Raises:
         KinematicsError: if it can be neither.
     """
-    if isinstance(plant, Compilable):
+    if isinstance(plant, Compilable) and not is_interpreted(law):
         try:
             return plant.loop_parts()
         except KinematicsError:
@@ -429,7 +514,7 @@ def _parts(plant: Plant) -> CompiledPlant | None:
 def integrate_sampled(
     plant: Plant,
     s0: Array,
-    law: Sampled,
+    law: DigitalController,
     samples: SampleSteps,
     events: Events,
     report: Callable[[float], None],
@@ -450,7 +535,9 @@ def integrate_sampled(
     return outcome._replace(memory=memory[:, :own])
 
 
-def _whole_delay(law: Sampled, samples: SampleSteps, inputs: int) -> tuple[Sampled, SampleSteps]:
+def _whole_delay(
+    law: DigitalController, samples: SampleSteps, inputs: int
+) -> tuple[DigitalController, SampleSteps]:
     """A delay of a whole sample: forces wait in the memory, and those of the sample before act at once."""
     if samples.delay < samples.substeps:
         return law, samples

@@ -1,4 +1,4 @@
-"""Sampled: law, loop, programs."""
+"""DigitalController: law, loop, programs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import nacelle
 from nacelle.errors import KinematicsError
+from nacelle.simulation.digital_controller import DigitalController, control, law_alone, waiting_law
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled, control, law_alone, waiting_law
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 
@@ -27,7 +27,7 @@ def held(robot, z, q, r, gains):
 def rows_of(**changes) -> np.ndarray:
     robot = library_robot("fivebar")
     first = {"memory": np.zeros(3), "reference": np.arange(80.0).reshape(40, 2), "gains": np.ones(1)}
-    return Sampled(held, T, **(first | changes)).rows(RigidPlant(robot), robot, 40)
+    return DigitalController(held, T, **(first | changes)).rows(RigidPlant(robot), robot, 40)
 
 
 def test_rows() -> None:
@@ -51,7 +51,7 @@ def test_rows() -> None:
 def test_errors_say_what_is_wrong(change, words: str) -> None:
     if change == {"robot": "delta"}:
         with pytest.raises(KinematicsError, match=words):
-            Sampled(held, T, memory=np.zeros(3), gains=np.ones(1)).shapes(library_robot("delta"))
+            DigitalController(held, T, memory=np.zeros(3), gains=np.ones(1)).shapes(library_robot("delta"))
         return
     with pytest.raises(KinematicsError, match=words):
         rows_of(**change)
@@ -63,11 +63,11 @@ def test_what_a_controller_takes_is_named() -> None:
         return {"force": speed, "memory": z}
 
     with pytest.raises(KinematicsError, match="takes 'speed'"):
-        Sampled(law, T, memory=np.zeros(1)).shapes(library_robot("fivebar"))
+        DigitalController(law, T, memory=np.zeros(1)).shapes(library_robot("fivebar"))
     with pytest.raises(KinematicsError, match="does not declare its inputs"):
-        Sampled(lambda robot, z: None, T)
+        DigitalController(lambda robot, z: None, T)
     with pytest.raises(KinematicsError, match="sample time is above zero"):
-        Sampled(held, 0.0)
+        DigitalController(held, 0.0)
 
 
 # ---- programs
@@ -80,8 +80,8 @@ def towards(robot, z, q, r, gains):
     return {"force": gains[0] * (r - q) + z, "memory": z + r}
 
 
-def law() -> Sampled:
-    return Sampled(towards, 1e-3, memory=np.zeros(2), gains=np.ones(1))
+def law() -> DigitalController:
+    return DigitalController(towards, 1e-3, memory=np.zeros(2), gains=np.ones(1))
 
 
 def test_with_the_plant_and_alone() -> None:
@@ -126,7 +126,9 @@ def test_what_a_law_must_give() -> None:
     s = np.zeros(RigidPlant(robot).size + 2)
     for wrong, words in ((forgets, '"memory"'), (too_few, "has 2 actuators")):
         with pytest.raises(KinematicsError, match=words):
-            control(Sampled(wrong, 1e-3, memory=np.zeros(2)), parts)(robot, s, np.zeros(1), parts.constants)
+            control(DigitalController(wrong, 1e-3, memory=np.zeros(2)), parts)(
+                robot, s, np.zeros(1), parts.constants
+            )
 
 
 # ---- Runs of digital controllers against a loop that is written out by hand, natively and in Python
@@ -156,9 +158,9 @@ def pose() -> Array:
     return nacelle.reference_pose(library_robot("fivebar"))
 
 
-def controller(**changes) -> Sampled:
+def controller(**changes) -> DigitalController:
     first = {"memory": np.array([0.01, -0.02, 0.0]), "reference": rows(), "gains": GAINS}
-    return Sampled(pi_control, T_OF_LOOP, **(first | changes))
+    return DigitalController(pi_control, T_OF_LOOP, **(first | changes))
 
 
 def by_hand(delay: float, first: Array) -> tuple[Array, Array, Array]:
@@ -207,7 +209,7 @@ class InPython:
         return {"q": nacelle.inverse_kinematics(self.robot, self.split(s)[0]).actuators}
 
 
-def run(law: Sampled, plant=None, **options):
+def run(law: DigitalController, plant=None, **options):
     driven = RigidPlant(library_robot("fivebar"), friction=False) if plant is None else plant
     return simulate(
         driven,

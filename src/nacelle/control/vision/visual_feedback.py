@@ -1,0 +1,203 @@
+"""Computed torque fed by an observer that looks at the legs, alone or together with the encoders.
+
+The law is that of `nacelle.control.laws.computed_torque`, sample for sample and with the same gains; what
+encoders and forward kinematics give there, pose x and twist v, the observer hands over here. It gives the
+forces and the derivative a of the twist that they make by the model, which the observer takes to predict.
+
+    z+, force, a = law(z, [x; v], [x_d; v_d; a_d], gains)
+
+Images cannot be traced, so the law with its camera runs in Python (`interpreted`); law, observer and robot
+are each compiled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.kind import desired_of_row, row_size
+from nacelle.control.laws.computed_torque import ComputedTorque
+from nacelle.control.pieces.admissible import released
+from nacelle.control.pieces.desired import closed_unknowns
+from nacelle.control.pieces.pose import Platform
+from nacelle.control.vision.plant import TruePlant
+from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_actuators
+from nacelle.model.robot import Robot
+from nacelle.simulation.digital_controller import DigitalController, PastMotion, interpreted
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera, Shutter
+from nacelle.vision.cylinders import Cylinder
+from nacelle.vision.observer.observer import Observer
+from nacelle.vision.observer.settings import ObserverSettings, Start
+
+
+@lru_cache(maxsize=32)
+def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
+    """The physics function (robot, z, x, v, r, gains) of computed torque at an observed platform.
+
+    Raises:
+        KinematicsError: if the kind of controller is another one.
+    """
+    if not isinstance(kind, ComputedTorque) or kind.space != "cartesian" or kind.observer:
+        raise KinematicsError(f"an observed platform is controlled by 'ct-cartesian', got {kind.name!r}")
+
+    @physics(
+        z=lambda robot: (kind.memory(robot).size,),
+        x=lambda robot: (mechanism_of(robot).layout.nx,),
+        v=lambda robot: (robot.motion.n,),
+        r=row_size,
+        gains=lambda robot: (kind.gains(robot).size,),
+    )
+    def law(robot: Robot, z: Array, x: Array, v: Array, r: Array, gains: Array) -> dict[str, Array]:
+        fields, n = kind.memory(robot), robot.motion.n
+        memory = fields.split(z)
+        platform = Platform(
+            x=x,
+            y=closed_unknowns(robot, memory["y"], x),
+            v=v,
+            unmodelled=np.zeros(n),
+            missed=memory["missed"],
+            stopped=memory["stopped"],
+        )
+        motion, k = desired_of_row(robot, r), kind.gains(robot).split(gains)
+        step = released(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
+        return {"force": step.force, "memory": fields.join(step.memory)}
+
+    law.__name__ = f"{kind.name}-observed"
+    vars(law)["made_from"] = (type(kind).__module__, repr(kind), "observed")
+    return law
+
+
+@dataclass(frozen=True, eq=False)
+class Looking:
+    """How a robot is looked at.
+
+    Attributes:
+        camera: as it is calibrated, and as it is.
+        shutter: when it looks.
+        cylinders: of the legs; edges count them.
+        order: which of them are looked at, in turn.
+        source: makes what turns poses of bodies into edges; new for each run, so that runs are repeatable.
+        settings: of the observer.
+        start: standard deviation of the pose at the start, m.
+    """
+
+    camera: Camera
+    shutter: Shutter
+    cylinders: tuple[Cylinder, ...]
+    order: tuple[int, ...]
+    source: Callable[[], EdgeSource]
+    settings: ObserverSettings
+    start: float = 1e-3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VisualController(Controller):
+    """Computed torque at the platform that an observer sees.
+
+    Attributes:
+        looking: camera, shutter, observer.
+        plant: the true robot that the camera looks at.
+        encoders: whether the observer takes readings of encoders, too.
+    """
+
+    looking: Looking
+    plant: TruePlant
+    encoders: bool = False
+
+    @staticmethod
+    def of(
+        controller: Controller, looking: Looking, plant: TruePlant, *, encoders: bool = False
+    ) -> VisualController:
+        """A tuned controller, `ct-cartesian`, with a camera.
+
+        Raises:
+            KinematicsError: if the controller is another one.
+        """
+        own = (controller.kind, controller.robot, controller.period, controller.gains)
+        return VisualController(*own, looking, plant, encoders)
+
+    def digital(
+        self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None
+    ) -> DigitalController:
+        """The controller in its loop, with an observer that begins with it; arguments as of `Controller`."""
+        law = super().digital(x, rows, delay=delay, first_force=first_force)
+        return dataclasses.replace(law, function=interpreted(VisualLaw(self)))
+
+
+class VisualLaw:
+    """Camera, observer and law of one run, as a law in Python of (t, z, q, r, gains).
+
+    Args:
+        controller: what is run.
+    """
+
+    def __init__(self, controller: VisualController) -> None:
+        self._controller, self._looking = controller, controller.looking
+        kind = controller.kind
+        self.__name__ = kind.name
+        self.physics_inputs = {
+            "t": (),
+            "z": lambda robot: (kind.memory(robot).size,),
+            "q": of_actuators,
+            "r": row_size,
+            "gains": lambda robot: (kind.gains(robot).size,),
+        }
+        self._law = native(observed_law(kind), controller.robot)
+        self._acceleration = kind.memory(controller.robot).place("acceleration")
+        self._delay = float(controller.gain("delay")[0])
+        self.observer: Observer | None = None
+
+    def _start(self, time: float, x: Array) -> Observer:
+        """Begin at rest at a pose x (nx,)."""
+        looking = self._looking
+        begin = Start(x, sigma_x=looking.start, time=time, clock=looking.shutter.clock_offset)
+        self._sight = TrueSight(
+            self._controller.plant, looking.shutter, looking.source(), looking.order, start=time
+        )
+        return Observer(self._controller.robot, looking.camera, begin, looking.settings, looking.cylinders)
+
+    def __call__(
+        self, robot: Robot, t: Any, z: Array, q: Array, r: Array, gains: Array, *, motion: PastMotion
+    ) -> dict[str, Array]:
+        """Forces and memory of a sample, of what the camera has shown until then."""
+        now = float(t)
+        if self.observer is None:
+            self.observer = self._start(now, desired_of_row(robot, r).x)
+        observer = self.observer
+
+        def predicted(time: float) -> Bodies:
+            return self.predicted(time, motion.last)
+
+        observer.take(self._sight.arrived(now, motion, predicted))
+        if self._controller.encoders:
+            observer.read(now, q)
+        seen = observer.estimate(now)
+        outputs: dict[str, Array] = self._law(z, seen.x, seen.v, r, gains)
+        observer.accelerate(now + self._delay, outputs["memory"][self._acceleration].copy())
+        return outputs
+
+    def predicted(self, time: float, near: Array) -> Bodies:
+        """Poses of all bodies that are expected at a time: the model with anchors as they are estimated.
+
+        `near` is a state of the true robot, for what iteration finds.
+        """
+        assert self.observer is not None
+        robot, seen = self._controller.robot, self.observer.estimate(time)
+        g = np.zeros(4 * len(robot.legs))
+        legs = {j: k for k, leg in enumerate(robot.legs) for j in leg.joints}
+        for (joint, direction), value in zip(self.observer.anchors, seen.anchors, strict=True):
+            place = 3 * legs[joint]
+            g[place : place + 3] += value * np.array(direction)
+        return self._controller.plant.bodies_of(seen.x, seen.y, g, near)
