@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.compile import cache, compile_function, specification
-from nacelle.compile.check import ROUNDING, ProgramCheck, evaluate_program, expectation
+from nacelle.compile.check import ROUNDING, expectation
 from nacelle.compile.refusals import refused_form
 from nacelle.dynamics import smallest
 from nacelle.dynamics.formulations import reference
@@ -236,11 +236,3 @@ def test_rounding_times_condition() -> None:
     assert "f is off by" in narrow.disagreement(narrow.outputs * (1.0 + 100.0 * ROUNDING), out)
     lost = np.where(np.arange(2)[:, None] == 0, np.nan, narrow.outputs)
     assert "off by inf" in narrow.disagreement(lost, out)
-
-
-def test_a_program_instruction_by_instruction() -> None:
-    program = specification.Specification(lambda x: {"s": x[0] * x[1] + 3.0}, None, {"x": (2,)}).program()
-    np.testing.assert_array_equal(
-        evaluate_program(program, np.array([[2.0, 5.0], [0.0, 1.0]])), [[13.0], [3.0]]
-    )
-    assert isinstance(ProgramCheck(*np.zeros((3, 1, 1))).disagreement(np.zeros((1, 1)), ()), str)

@@ -18,7 +18,7 @@ from nacelle.dynamics import compact_form, forward
 from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.formulations import tree
-from nacelle.dynamics.jacobian import jacobian, sample_poses
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
 from nacelle.dynamics.reference_motion import reference_motions
@@ -32,7 +32,6 @@ from nacelle.kinematics.motion import moved, solved
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.screw import Wrench
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import library_robot
@@ -67,10 +66,6 @@ def test_redundant_actuation() -> None:
 
 
 # ---- The smallest form with the tree where its pivots are weak: one answer, whichever form gave it
-
-
-def test_margin_is_the_square_of_a_ratio() -> None:
-    assert compact_form.parallel_margin(np.array([0.5, 2.0])).tolist() == [0.25, 1.0]
 
 
 def test_both_forms_give_one_answer() -> None:
@@ -131,23 +126,6 @@ def test_what_is_wrong_is_said() -> None:
         nacelle.regressor(robot, state, a_ref=np.zeros(2))
     with pytest.raises(KinematicsError, match="one of fivebar, not of prrrp"):
         nacelle.inverse_dynamics(library_robot("prrrp"), state)
-
-
-# ---- Energies: gravity is the gradient of the potential
-
-
-@pytest.mark.slow
-def test_gravity_is_the_gradient_of_the_potential() -> None:
-    robot = library_robot("gough-stewart")
-    x = nacelle.reference_pose(robot)
-    g = nacelle.gravity_forces(robot, x)
-    for k in range(3):
-        step = np.zeros(7)
-        step[k] = 1e-4
-        slope = (nacelle.potential_energy(robot, x + step) - nacelle.potential_energy(robot, x - step)) / 2e-4
-        assert slope == pytest.approx(g[k], rel=1e-7)
-    still = nacelle.inverse_dynamics(robot, x, friction=False).force
-    np.testing.assert_allclose(nacelle.gravity_forces(robot, x, coordinates="actuators"), still, rtol=1e-11)
 
 
 # ---- Equilibria: forces that hold a pose, poses that forces hold, and what is refused
@@ -232,23 +210,6 @@ def test_gravity_is_the_slope_of_the_potential_energy() -> None:
     J = nacelle.jacobian(robot, x).direct
     on_actuators = forward.gravity_forces(robot, x, coordinates="actuators")
     np.testing.assert_allclose(on_actuators, np.einsum("kji,kj->ki", J, slope.T), rtol=1e-5)
-
-
-# ---- The Jacobian between nacelle and actuators: derivatives of inverse kinematics
-
-
-@pytest.mark.parametrize("name", ["delta", "fivebar"])
-def test_inverse_jacobian_is_the_slope_of_inverse_kinematics(name: str) -> None:
-    robot = any_robot(name)
-    x, h = sample_poses(robot, 5, seed=1), 1e-6
-    steps = h * np.eye(robot.motion.n)[:, None]
-    high, low = (nacelle.inverse_kinematics(robot, x + sign * steps).actuators for sign in (1.0, -1.0))
-    slopes = np.moveaxis((high - low) / (2 * h), 0, -1)
-    found = jacobian(robot, x)
-    np.testing.assert_allclose(found.inverse, slopes, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(
-        found.direct @ found.inverse, np.broadcast_to(np.eye(robot.motion.n), slopes.shape), atol=1e-9
-    )
 
 
 # ---- joint axes
@@ -410,12 +371,6 @@ def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
 # ---- What the equations of motion include is checked where it is made
 
 
-def test_options_are_those_of_a_physics_function() -> None:
-    assert Settings().options == {"friction": True}
-    assert Settings(False).options == {"friction": False}
-    assert Settings(True, 0.1).options == {"friction": True, "smooth": 0.1}
-
-
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "fast", None])
 def test_rates_are_above_zero(value: object) -> None:
     with pytest.raises(KinematicsError, match="smooth"):
@@ -456,27 +411,6 @@ def test_sizing_takes_wrenches() -> None:
     np.testing.assert_allclose([load.peak_force for load in found.loads], np.abs(expected), rtol=1e-12)
 
 
-# ---- A state of motion: twist and bias of the tree at a pose
-
-
-def test_rates_close_the_loops() -> None:
-    """U v has the reduced twist at its places, and both bodies at a closure move alike there."""
-    robot = any_robot("fivebar")
-    mechanism = mechanism_of(robot)
-    x, y = mechanism.reference
-    v = np.array([0.3, -0.4])
-    state = state_at(robot, x, y, v)
-    np.testing.assert_allclose(state.moving.u[list(mechanism.independent)], v, atol=1e-15)
-    np.testing.assert_allclose(state.moving.U @ v, state.moving.u, atol=1e-14)
-    assert state.robot is robot
-    assert state.mechanism is mechanism
-    end = state.now.motion.poses[1].p
-    for leg in robot.legs:
-        twist = state.moving.velocity.twists[leg.bodies[-1]]
-        np.testing.assert_allclose((twist[:3] + np.cross(twist[3:], end))[:2], v, atol=1e-13)
-    assert np.all(np.asarray(state.margins(), dtype=float) > 0.0)
-
-
 # ---- The wrench of a body against the sum over its mass points
 
 
@@ -493,11 +427,3 @@ def test_a_body_is_its_mass_points(seed: int) -> None:
     found = inertial_wrench(parameters_from_com(m, c, inertia), a, w, w_dot)
     np.testing.assert_allclose(found.f, forces.sum(axis=0), rtol=0, atol=1e-13)
     np.testing.assert_allclose(found.n, np.cross(r, forces).sum(axis=0), rtol=0, atol=1e-12)
-
-
-def test_power_does_not_hang_on_the_point() -> None:
-    rng = np.random.default_rng(1)
-    wrench, (v, w, arm) = Wrench(*rng.normal(size=(2, 3))), rng.normal(size=(3, 3))
-    moved = wrench.about(arm)
-    there = v - np.cross(w, arm)
-    assert moved.f @ there + moved.n @ w == pytest.approx(wrench.f @ v + wrench.n @ w, rel=1e-13)

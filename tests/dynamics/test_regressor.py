@@ -10,7 +10,6 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import regressor as general
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.spatial.linear_form import LinearForm
 from support import rigid_robots, stress_robots
 
 BODY = 10
@@ -174,19 +173,3 @@ def test_weak_pivots_fall_back_to_the_tree():
     found = nacelle.regressor(robot, poses[weak], v, a)
     np.testing.assert_allclose(found.parallel_margin, force.parallel_margin[weak], rtol=1e-6)
     np.testing.assert_allclose(found.Y @ found.parameters.values, force.force[weak], rtol=1e-8)
-
-
-@pytest.mark.slow
-def test_count():
-    """A symbolic tool published 8146 operations for the planar 3-RRR with friction."""
-    assert nacelle.operation_count(nacelle.load("3rrr"), "regressor", friction=True).total < 600
-
-
-def test_forms_refuse_what_is_not_linear():
-    form = LinearForm({0: 1.0})
-    with pytest.raises(TypeError, match="not linear"):
-        form * form
-    with pytest.raises(TypeError, match="no sum"):
-        form + 1.0
-    assert (form - form).terms == {}
-    assert (0.0 * form).constant == 0.0

@@ -30,11 +30,6 @@ def state(name):
     return robot, *mechanism_of(robot).reference, v, a
 
 
-def test_general_form_agrees_with_the_tree_at_samples():
-    assert plan.is_supported(library_robot("fivebar"))
-    assert plan.is_supported(library_robot("3rps"))
-
-
 @pytest.mark.parametrize("fault", [KeyError(1), np.linalg.LinAlgError("singular"), None])
 def test_tree_where_the_general_form_fails(monkeypatch, fault):
     """An analysis that raises, or decides wrongly, costs operations and nothing else."""

@@ -11,7 +11,6 @@ import pytest
 from nacelle.kinematics.pose_input import reference_pose
 from support.flexible import prrrp
 from support.flexible.beamed import beamed, laden
-from support.flexible.beams import structure
 from support.flexible.frame import frame_frequencies
 from support.flexible.references import POSES, flexible_robot, frequencies, motion
 from support.library import library_robot
@@ -34,29 +33,6 @@ def test_frame_and_exudyn_agree(row: dict) -> None:
     np.testing.assert_allclose(row["frame"], row["exudyn"], rtol=1e-4)
     coarse = frame_frequencies(flexible_robot(row["robot"]), row["x"], 6, len(row["frame"]))
     np.testing.assert_allclose(coarse, row["frame"], rtol=2e-3)
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize("name", [*POSES, "prrrp"])
-def test_slender_beams_have_the_inertia_that_is_written(name: str) -> None:
-    robot = library_robot(name) if name == "prrrp" else flexible_robot(name)
-    at = structure(robot, reference_pose(robot))
-    assert at.beams
-    for body, beam in at.beams.items():
-        s, L, ten = beam.section, beam.length, robot.bodies[body].inertia
-        m = s.rho * s.A * L
-        R = at.R[body].T @ beam.R
-        c = at.R[body].T @ (0.5 * (beam.start + beam.tip) - at.p[body])
-        about_centre = R @ np.diag([s.Iy + s.Iz, s.Iy, s.Iz]) @ R.T * s.rho * L
-        about_centre += m * L**2 / 12.0 * (np.eye(3) - np.outer(R[:, 0], R[:, 0]))
-        about_origin = about_centre + m * (c @ c * np.eye(3) - np.outer(c, c))
-        xx, xy, yy, xz, yz, zz = ten[4:]
-        np.testing.assert_allclose(ten[0], m, rtol=1e-12)
-        np.testing.assert_allclose(ten[1:4], m * c, atol=1e-12 * m * L)
-        np.testing.assert_allclose(
-            [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], about_origin, atol=1e-12 * m * L**2
-        )
-        assert L / np.sqrt(max(s.Iy, s.Iz) / s.A) > 150.0
 
 
 def test_forces_of_the_motion_are_its_momentum() -> None:

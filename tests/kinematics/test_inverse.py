@@ -14,7 +14,6 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.tree.closure import is_flipped
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -246,17 +245,6 @@ def test_out_of_reach() -> None:
     assert error.value.legs
 
 
-def test_one_leg_is_named() -> None:
-    robot = any_robot("fivebar")
-    x0 = reference_pose(robot)
-    far = x0 + np.array([0.3, 0.0])
-    margins = inverse_kinematics(robot, far[None]).margins[0]
-    assert np.sum(~(margins >= 0)) == 1
-    with pytest.raises(UnreachableError, match=r"leg '.*' does not reach") as error:
-        inverse_kinematics(robot, far)
-    assert len(error.value.legs) == 1
-
-
 @pytest.mark.slow
 def test_iteration_out_of_reach() -> None:
     robot = any_robot("h4")
@@ -331,13 +319,6 @@ def test_guesses_of_another_number() -> None:
     guess = inverse_kinematics(robot, x[:3])
     with pytest.raises(KinematicsError, match="guess"):
         inverse_kinematics(robot, x, guess=guess)
-
-
-def test_quaternions_are_normalised() -> None:
-    robot = any_robot("gough-stewart")
-    x = pose(robot, [0.02, 0.01, 0.52], rotation_vector=[0.1, 0.0, -0.05])
-    stretched = x * [1, 1, 1, -3, -3, -3, -3]
-    assert_same(inverse_kinematics(robot, stretched).q, inverse_kinematics(robot, x).q, 1e-14)
 
 
 def test_robots_that_differ_in_names_keep_their_own() -> None:

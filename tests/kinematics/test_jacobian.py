@@ -26,7 +26,6 @@ from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same
@@ -268,13 +267,3 @@ def test_broadcast_one_pose_and_many_rates() -> None:
     assert many.twist.shape == (5, len(robot.bodies), 6)
     for k in range(5):
         assert_same(many.twist[k], body_motion(robot, reference_pose(robot), v[k]).twist, 1e-14)
-
-
-def test_orientation_of_a_free_body() -> None:
-    """For se3 the platform's own Jacobian is the identity: v is its twist."""
-    robot = any_robot("c5")
-    x = poses_around(robot, 2)
-    assert_same(platform_jacobian(robot, x), np.broadcast_to(np.eye(6), (2, 6, 6)), 1e-15)
-    turned = x.copy()
-    turned[:, 3:] = quat_multiply(quat_exp(np.array([0.0, 0.0, 0.1])), x[:, 3:])
-    assert np.max(np.abs(jacobian(robot, turned).inverse - jacobian(robot, x).inverse)) > 1e-3

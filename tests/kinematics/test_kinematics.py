@@ -1,4 +1,4 @@
-"""Kinematics: rates of actuators, samples along paths, margins, poses as input, batches and programs."""
+"""Kinematics: rates of actuators, samples along paths, poses as input, batches and programs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import nacelle
@@ -99,25 +97,6 @@ def test_rates_of_dependent_orientations() -> None:
     np.testing.assert_allclose(rate, (q[2] - q[0]) / (times[k + 1] - times[k - 1]), rtol=1e-5, atol=1e-8)
 
 
-# ---- Margins: squares that vanish where a leg is stretched, one a leg and in their order
-
-
-def test_a_margin_vanishes_where_its_leg_is_stretched() -> None:
-    """Along a ray from the base joint of a leg the margin falls with the distance to its full length."""
-    robot = any_robot("fivebar")
-    joints = [robot.joints[j] for j in robot.legs[0].joints]
-    foot = joints[0].frame_predecessor.p[:2]
-    arms = [np.linalg.norm(joints[1].frame_predecessor.p - joints[0].frame_successor.p)]
-    end = robot.joints[robot.legs[0].closures[0]]
-    local = end.frame_predecessor if end.predecessor == robot.legs[0].bodies[1] else end.frame_successor
-    arms.append(np.linalg.norm(local.p - joints[1].frame_successor.p))
-    towards = np.array([0.15, 1.0]) / np.hypot(0.15, 1.0)
-    x = np.array([foot + towards * (sum(arms) * part) for part in (0.9, 0.99, 0.999)])
-    found = nacelle.inverse_kinematics(robot, x).margins[:, 0]
-    assert np.all(np.diff(found) < 0.0)
-    assert found[2] < 0.02 * found[0]
-
-
 # ---- Which coordinates nothing drives, and names of coordinates
 
 
@@ -138,7 +117,7 @@ def test_coordinates_by_full_names_bare_names_and_named_motions() -> None:
         coordinate_places(robot, "hip")
 
 
-# ---- The physics functions of kinematics give the same over batches, compiled, and with parameters as inputs
+# ---- The physics functions of kinematics give the same over batches and compiled
 
 OF_POSES = (
     kinematic_model.joint_positions,
@@ -181,66 +160,7 @@ def test_compiled_jacobian_equals_uncompiled(name: str) -> None:
     check_compiled(any_robot(name), kinematic_model.inverse_jacobian)
 
 
-def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
-    """The robot with every length and angle of its description changed by up to one per cent."""
-    vector = robot.numbers.vector("geometry")
-    change = part * np.random.default_rng(seed).uniform(-1.0, 1.0, vector.shape)
-    return robot.with_numbers(vector * (1.0 + change), "geometry")
-
-
-@pytest.mark.parametrize("name", by_time(["3rps", "c5", "fivebar", "gough-stewart", "hexa"], long=["hexa"]))
-def test_parameters_as_inputs(name: str) -> None:
-    """One program for all lengths: with the robot's own numbers, and with others."""
-    robot = any_robot(name)
-    compiled = nacelle.compile(kinematic_model.inverse_jacobian, robot, parameters="input")
-    for other in (robot, other_lengths(robot)):
-        mechanism = mechanism_of(other)
-        assert [plan.recipe for plan in mechanism.legs] == [plan.recipe for plan in mechanism_of(robot).legs]
-        x = poses_around(other, 5, seed=3)
-        y = solve_uncompiled(other, x)
-        found = compiled(other.numbers.vector(), x, y)
-        expected = run_uncompiled(kinematic_model.inverse_jacobian, other, x, y)
-        for key in ("q", "J", "margins"):
-            # Margins count in the size of the robot that the program was made from.
-            assert_same(found[key], expected[key], 0.1 if key == "margins" else 1e-12, key)
-    changed = compiled(other.numbers.vector(), x, y)["J"] - compiled(robot.numbers.vector(), x, y)["J"]
-    assert np.max(np.abs(changed)) > 1e-4
-
-
-def test_parameters_of_a_group_as_inputs() -> None:
-    robot = any_robot("fivebar")
-    compiled = nacelle.compile(kinematic_model.body_motions, robot, parameters=["geometry"])
-    other = other_lengths(robot)
-    x = poses_around(other, 3)
-    v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
-    found = compiled(other.numbers.vector("geometry"), x, np.zeros((3, 0)), v, a)
-    expected = run_uncompiled(kinematic_model.body_motions, other, x, np.zeros((3, 0)), v, a)
-    assert_same(found["twist"], expected["twist"], 1e-12)
-    assert_same(found["acceleration"], expected["acceleration"], 1e-12)
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
-def test_one_float_at_a_time(name: str) -> None:
-    """Plain floats are scalars as well: the same as batches to rounding."""
-    robot = any_robot(name)
-    x = poses_around(robot, 3, seed=9)
-    y = solve_uncompiled(robot, x)
-    expected = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, y)
-    for k in range(3):
-        found = kinematic_model.inverse_jacobian(robot, x[k], y[k])
-        for key in found:
-            assert_same(found[key], expected[key][k], 1e-13, key)
-
-
 # ---- Poses as users write them
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_quaternions_of_matrices(seed: int) -> None:
-    R = Rotation.random(20, random_state=seed)
-    quat = R.as_quat()
-    quat *= np.where(quat[:, 3:] < 0, -1.0, 1.0)
-    assert_same(quat_from_matrices(R.as_matrix().reshape(4, 5, 3, 3)), quat.reshape(4, 5, 4), 1e-14)
 
 
 def test_quaternions_of_half_turns() -> None:

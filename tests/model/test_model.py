@@ -22,7 +22,6 @@ from nacelle.model.platform import AXES, NAMED_MOTIONS, Motion, MotionError, par
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.reduced import ReducedLayout
 from nacelle.model.robot import body_parameters
-from nacelle.model.units import WrittenNumber, WrittenText, given, pieces
 from nacelle.model.write import write_yaml
 from support.bench import problems_of
 from support.described import NAMES as HANGING
@@ -93,13 +92,6 @@ legs:
     robot = nacelle.loads(text)
     assert [chain.name for chain in hanging_chains(robot)] == ["b", "a"]
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash
-
-
-def test_a_biped_has_its_legs_on_the_trunk() -> None:
-    robot = mechanism("biped")
-    assert [chain.name for chain in hanging_chains(robot)] == ["left", "right"]
-    hips = [robot.joints[robot.joint(f"{side}.hip")].frame_predecessor.p[1] for side in ("left", "right")]
-    assert hips == [0.08, -0.08]
 
 
 # ---- Joints as data: coordinates, rates and locks of every kind fit each other
@@ -404,27 +396,3 @@ def test_there_and_back(name: str) -> None:
     if name != "shared":
         assert again.all_names == robot.all_names
         assert write_yaml(again) == text
-
-
-# ---- Numbers as they are written: whoever takes them is asked which part of the text they are
-
-
-def test_the_taker_gets_part_value_and_quantity() -> None:
-    taken: list[tuple[int, float, str]] = []
-
-    def take(part: int, value: float, quantity: str) -> float:
-        taken.append((part, value, quantity))
-        return 10.0 * value
-
-    text = WrittenText("1 2 mm", take)
-    assert text == "1 2 mm"
-    parts = pieces(text, ["1", "2"], "mm")
-    assert parts == ["1 mm", "2 mm"]
-    assert [given(part, 0.001, "length") for part in parts] == [0.01, 0.01]
-    assert given(WrittenNumber(3.0, take), 3.0, "mass") == 30.0
-    assert taken == [(0, 0.001, "length"), (1, 0.001, "length"), (-1, 3.0, "mass")]
-
-
-def test_plain_values_stay() -> None:
-    assert given("3 kg", 3.0, "mass") == 3.0
-    assert pieces("1 2", ["1", "2"], "") == ["1", "2"]

@@ -227,13 +227,6 @@ def test_all_scalars_solve_alike():
     np.testing.assert_allclose(solve(lower, b, "spd"), np.linalg.solve(spd, b), rtol=1e-12)
 
 
-def test_singular_samples_leave_the_others_alone():
-    A = np.stack([np.diag([first, 1.0]) for first in (1.0, 0.0, 2.0)])
-    x = to_samples(solve(from_samples(A, 2), np.ones(2)))
-    np.testing.assert_array_equal(np.isnan(x).any(axis=1), [False, True, False])
-    np.testing.assert_allclose(x[2], [0.5, 1.0])
-
-
 # ---- Splitting a program: prologue and body give what the whole gives, and the body is as short as with
 # constants.
 

@@ -178,13 +178,6 @@ def test_specials_as_in_every_target(op: str, arguments: tuple[float, ...], want
     np.testing.assert_equal(evaluate(program_of(op), arguments), [wanted])
 
 
-def test_digits_are_kept_where_doubles_lose_them() -> None:
-    # (1 + 1e-30) - 1 in 50 digits.
-    code = (("input", 0), ("const", 1.0), ("add", 0, 1), ("sub", 2, 1))
-    program = Program("p", (Variable("x"),), (Variable("y"),), code, (3,))
-    assert evaluate(program, [1e-30]) == [1e-30]
-
-
 # ---- program
 #
 # Programs: every operation against Python's own, over floats, batches and mpmath; faults are refused.

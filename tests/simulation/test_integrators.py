@@ -107,11 +107,6 @@ def test_the_first_event_within_a_step(end: float, name: str | None) -> None:
     assert LOW.value(np.array([found[0]]), states(np.array([found[0]])))[0] > 0.0
 
 
-def test_what_crosses_and_comes_back_is_seen() -> None:
-    dip = Event("dip", lambda t, s: np.abs(t - 0.5) - 0.1)
-    assert event_within([dip], 0.0, 1.0, states) == (pytest.approx(0.4, abs=1e-15), "dip")
-
-
 def test_states_that_are_not_finite_and_groups() -> None:
     t, s = np.arange(4.0), np.ones((4, 2))
     group = EventGroup(("one", "two"), lambda t, s: np.column_stack([s[:, 0], 2.5 - t]))

@@ -17,7 +17,7 @@ import pytest
 import nacelle
 from nacelle.simulation.integrators import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Event, Plant, user_event
+from nacelle.simulation.protocol import Event, user_event
 from nacelle.simulation.simulate import simulate
 from support.sprung import shaken, sprung
 from support.sprung_mass import SprungMass
@@ -39,11 +39,6 @@ def run_of(method: str, plant: SprungMass | None = None, until: float = 2.0, **o
     plant = SprungMass() if plant is None else plant
     settings = {"force": wave, **OPTIONS[method], **options}
     return simulate(plant, [1.0], [0.5], until=until, method=method, **settings)
-
-
-def test_it_follows_the_protocol() -> None:
-    assert isinstance(SprungMass(), Plant)
-    assert isinstance(RigidPlant(nacelle.load("fivebar")), Plant)
 
 
 @pytest.mark.parametrize("method", METHODS)

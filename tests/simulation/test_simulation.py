@@ -1,4 +1,4 @@
-"""Simulation: feedback, flow, forces, many robots, events, runs, tracks."""
+"""Simulation: feedback, flow, forces, many robots, runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ from nacelle.simulation.flow import (
 )
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import user_event
 from nacelle.simulation.run import RunSettings, first_grid, next_grid
 from nacelle.simulation.simulate import simulate
-from nacelle.simulation.track import HermiteTrack
 from support import fake_cupy
 from support.library import library_robot
-from support.uncompiled import any_robot
 
 # ---- The flow of a rigid robot: rotations as SciPy's, rates by differences, forward dynamics
 
@@ -124,17 +121,6 @@ def test_what_cannot_be() -> None:
             nacelle.simulate_many(robot, *arguments, **options)
 
 
-# ---- Events: numbers that are positive before they happen
-
-
-def test_an_event_of_the_user_sees_pose_and_twist() -> None:
-    plant = RigidPlant(any_robot("fivebar"))
-    event = user_event(plant, "low", lambda t, x, v: x[1] - 0.2 + 0.0 * t + 0.0 * v[0])
-    s = np.stack([plant.state([0.0, y], [0.0, 0.0]) for y in (0.25, 0.3)])
-    assert event.names == ("low",)
-    np.testing.assert_allclose(event.values(np.zeros(2), s)[:, 0], [0.05, 0.1], atol=1e-12)
-
-
 # ---- Runs: steps that fill the time, and go on where an earlier run has ended
 
 PLAIN = RunSettings(
@@ -169,32 +155,6 @@ def test_a_run_goes_on_with_its_own_steps() -> None:
 def test_mistakes_of_run(change: dict[str, object]) -> None:
     with pytest.raises(KinematicsError):
         dataclasses.replace(PLAIN, **change).check()
-
-
-# ---- track
-#
-# Between the steps of a run: a cubic that is exact for cubic motions, and one state where nothing moved.
-
-
-class Cubic:
-    """ds/dt = u with u = 3 t^2: s = t^3."""
-
-    size, inputs, name = 1, 1, "cubic"
-
-    def derivative(self) -> object:
-        return lambda s, u: u
-
-
-def test_a_cubic_is_met_exactly() -> None:
-    drive = make_drive(Cubic(), lambda t: np.array([3.0 * t * t]))
-    breaks = np.array([0.0, 0.5, 1.2])
-    values = breaks[:, None] ** 3
-    track = HermiteTrack(
-        drive, breaks, values, np.arange(2), drive.forces(np.arange(2), breaks[:-1], values[:-1])
-    )
-    t = np.linspace(0.0, 1.2, 7)
-    np.testing.assert_allclose(track.states(t)[:, 0], t**3, atol=1e-14)
-    np.testing.assert_allclose(track.inputs(t, track.states(t))[:, 0], 3.0 * t**2, atol=1e-14)
 
 
 # ---- Compiled feedback: equal to the same law in Python, held or at every stage, in every method

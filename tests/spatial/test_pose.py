@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.random_robots.numbers import random_pose
 from support.symbol import symbols, values
@@ -34,15 +34,6 @@ def test_inverse(rng: np.random.Generator) -> None:
     assert_same(homogeneous(a.inverse()), np.linalg.inv(homogeneous(a)), 4e-15)
     assert_same(homogeneous(a @ a.inverse()), np.eye(4), 1e-15)
     assert_same(homogeneous(a.inverse() @ a), np.eye(4), 1e-15)
-
-
-@given(generators)
-def test_group(rng: np.random.Generator) -> None:
-    a, b, c = (random_pose(rng) for _ in range(3))
-    assert_same(homogeneous((a @ b) @ c), homogeneous(a @ (b @ c)), 1e-15)
-    assert_same(homogeneous(a @ identity()), homogeneous(a), 0.0)
-    assert_same(homogeneous(identity() @ a), homogeneous(a), 0.0)
-    assert_same(homogeneous((a @ b).inverse()), homogeneous(b.inverse() @ a.inverse()), 1e-15)
 
 
 def test_batches() -> None:

@@ -40,6 +40,7 @@ from nacelle.program.program import Program
 from support import published_models, wide
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of, sample
+from support.operation_bars import alone
 from support.truth import (
     FUNCTIONS,
     Truth,
@@ -252,22 +253,7 @@ def _flat(arrays: list[Array]) -> Array:
 def _single_result(program: Program, name: str) -> Program:
     """The program with the result that is meant alone, and nothing that only the others need."""
     names = [variable.name for variable in program.outputs]
-    chosen = next((names.index(key) for key in _RESULTS[name] if key in names), 0)
-    start = sum(variable.size for variable in program.outputs[:chosen])
-    results = program.results[start : start + program.outputs[chosen].size]
-    needed = set(results)
-    for k in range(len(program.code) - 1, -1, -1):
-        op, *rest = program.code[k]
-        if k in needed and op not in ("const", "input"):
-            needed |= set(rest)
-    place = {k: new for new, k in enumerate(sorted(needed))}
-    code = []
-    for k in place:
-        op, *rest = program.code[k]
-        code.append((op, *(rest if op in ("const", "input") else (place[i] for i in rest))))
-    kept = tuple(place[k] for k in results)
-    outputs = program.outputs[chosen : chosen + 1]
-    return Program(program.name, program.inputs, outputs, tuple(code), kept)
+    return alone(program, next((key for key in _RESULTS[name] if key in names), names[0]))
 
 
 def relative_errors(values: Array, exact: Array, unit: Array) -> Array:

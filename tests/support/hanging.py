@@ -1,11 +1,17 @@
-"""What tests with random descriptions share: cutting short what hangs, and places in data."""
+"""What tests with random descriptions share: cutting short what hangs, and edits of data."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from hypothesis import strategies as st
+
+from nacelle import DescriptionError
 
 # Robots with some 200 bodies are checked in 6 s; one of 64 legs with four modes takes 32 s of dense algebra.
 HANGS_S = 90.0
@@ -27,6 +33,23 @@ def cut_short() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+def error_of(action: Callable[[], object], limit_s: float) -> DescriptionError | None:
+    """Call, and give the error; the limit of processor time must do, at the third try at least."""
+    for attempt in (1, 2, 3):
+        error = None
+        start = time.process_time()
+        try:
+            with cut_short():
+                action()
+        except DescriptionError as caught:
+            error = caught
+        spent = time.process_time() - start
+        if spent < limit_s:
+            break
+        assert attempt < 3, f"took {spent:.2f} s of processor time"
+    return error
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Paths of everything below a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -38,4 +61,48 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def entry(data: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         data = data[key]
+    return data
+
+
+@st.composite
+def edited(
+    draw: st.DrawFn,
+    robots: st.SearchStrategy[Any],
+    wrong: st.SearchStrategy[Any],
+    keys: Callable[[str], st.SearchStrategy[Any]],
+) -> Any:
+    """Data of a robot with up to three edits.
+
+    Args:
+        draw: Hypothesis' own.
+        robots: data of robots, which are left as they are.
+        wrong: what is put in place of an entry.
+        keys: what is put in place of a key.
+    """
+    data = copy.deepcopy(draw(robots))
+    for _ in range(draw(st.integers(1, 3))):
+        paths = list(places(data))
+        if not paths:
+            break
+        path, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
+        parent, key = entry(data, path[:-1]), path[-1]
+        what = draw(st.sampled_from(["wrong", "wrong", "delete", "copy", "swap", "rename", "add"]))
+        if what == "wrong":
+            parent[key] = copy.deepcopy(draw(wrong))
+        elif what == "delete":
+            del parent[key]
+        elif what == "copy":
+            parent[key] = copy.deepcopy(entry(data, other))
+        elif what == "swap" and path[: len(other)] != other and other[: len(path)] != path:
+            mine, yours = parent[key], entry(data, other)
+            parent[key] = yours
+            entry(data, other[:-1])[other[-1]] = mine
+        elif what == "rename" and isinstance(parent, dict):
+            parent[draw(keys(str(key)))] = parent.pop(key)
+        elif what == "add":
+            item = copy.deepcopy(entry(data, other))
+            if isinstance(parent, list):
+                parent.append(item)
+            else:
+                parent[str(other[-1])] = item
     return data

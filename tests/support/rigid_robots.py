@@ -35,6 +35,12 @@ def _six_legs(name: str, n: Numbers, leg: Data, sizes: tuple[float, ...], **more
     return nacelle.build({"name": name, "motion": "se3", "templates": templates, "legs": legs, **more})
 
 
+def _three_legs(name: str, motion: str | list[str], leg: Data, plate: Data, **more: object) -> nacelle.Robot:
+    """Three instances of a leg at 120 degrees about z."""
+    data = {"templates": {"leg": leg}, "legs": [{"repeat": "leg", "count": 3}], **more}
+    return nacelle.build({"name": name, "motion": motion, "nacelle": {"name": "plate", **plate}, **data})
+
+
 _AT_A = {"translation": "$A", "rotation": {"axis": "z", "angle": "$heading"}}
 
 
@@ -118,16 +124,13 @@ def knee_driven(seed: int) -> nacelle.Robot:
             "end": revolute("coupler", "plate", n.vector(0.26, 0, 0), "z", child_at=n.vector(0.1, 0, 0))
         },
     }
-    return nacelle.build(
-        {
-            "name": "knee-driven",
-            "motion": "xy+rz",
-            "gravity": [0.0, -9.81, 0.0],
-            "reference": {"position": [0.015, -0.02, 0.0], "rotation": {"axis": "z", "angle": 0.5}},
-            "nacelle": {"name": "plate", **n.body(1.5, (0.012, -0.017, 0.006), (0.06, 0.07, 0.03))},
-            "templates": {"leg": leg},
-            "legs": [{"repeat": "leg", "count": 3}],
-        }
+    return _three_legs(
+        "knee-driven",
+        "xy+rz",
+        leg,
+        n.body(1.5, (0.012, -0.017, 0.006), (0.06, 0.07, 0.03)),
+        gravity=[0.0, -9.81, 0.0],
+        reference={"position": [0.015, -0.02, 0.0], "rotation": {"axis": "z", "angle": 0.5}},
     )
 
 
@@ -156,16 +159,8 @@ def three_prrrr(seed: int) -> nacelle.Robot:
         },
         "closures": {"fourth": revolute("upper", "plate", None, "x", child_at=n.vector(0.1, 0, 0))},
     }
-    return nacelle.build(
-        {
-            "name": "three-prrrr",
-            "motion": "xyz",
-            "reference": {"position": [0.02, -0.015, 0.42]},
-            "nacelle": {"name": "plate", **n.body(1.6, (0.013, -0.009, 0.015), (0.06, 0.05, 0.03))},
-            "templates": {"leg": leg},
-            "legs": [{"repeat": "leg", "count": 3}],
-        }
-    )
+    plate = n.body(1.6, (0.013, -0.009, 0.015), (0.06, 0.05, 0.03))
+    return _three_legs("three-prrrr", "xyz", leg, plate, reference={"position": [0.02, -0.015, 0.42]})
 
 
 def spherical_three_rrr(seed: int, *, right_angles: bool = False) -> nacelle.Robot:
@@ -226,16 +221,9 @@ def three_prs(seed: int) -> nacelle.Robot:
         },
         "closures": {"ball": spherical("link", "plate", n.vector(0, 0, 0.45), child_at=n.vector(0.16, 0, 0))},
     }
-    return nacelle.build(
-        {
-            "name": "three-prs",
-            "motion": ["z", "rx", "ry"],
-            "reference": {"position": [0, 0, 0.5], "rotation": {"axis": [3, 4, 0], "angle": 0.2}},
-            "nacelle": {"name": "plate", **n.body(2.5, (0.009, -0.012, 0.018), (0.07, 0.08, 0.03))},
-            "templates": {"leg": leg},
-            "legs": [{"repeat": "leg", "count": 3}],
-        }
-    )
+    reference = {"position": [0, 0, 0.5], "rotation": {"axis": [3, 4, 0], "angle": 0.2}}
+    plate = n.body(2.5, (0.009, -0.012, 0.018), (0.07, 0.08, 0.03))
+    return _three_legs("three-prs", ["z", "rx", "ry"], leg, plate, reference=reference)
 
 
 _TOLERANCE = 0.2e-3

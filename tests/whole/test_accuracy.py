@@ -70,12 +70,6 @@ def test_every_robot_and_function_has_a_row() -> None:
     }
 
 
-def test_changed_robots_are_those_of_the_library() -> None:
-    for row in (Row("delta-codourey"), Row("delta")):
-        assert row.load().name == row.robot
-        assert row.load().hash != library_robot(row.robot).hash
-
-
 @pytest.mark.slow
 def test_the_condition_sees_singularities() -> None:
     """Towards a stretched leg rates become sensitive; most states are harmless."""

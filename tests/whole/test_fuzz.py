@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import collections
-import copy
 import functools
 import math
 import re
 import string
 import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ import nacelle
 from nacelle import DescriptionError, robots
 from nacelle.model.source.node import MAX_BYTES, MAX_NODES
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
-from support.hanging import cut_short, entry, places
+from support.hanging import cut_short, edited, error_of, places
 from support.library import as_written
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -64,26 +62,9 @@ def limit_s() -> float:
     return LIMIT * min(times)
 
 
-def error_of(action: Callable[[], object]) -> DescriptionError | None:
-    """Call, and give the error; the limit of processor time must do, at the third try at least."""
-    for attempt in (1, 2, 3):
-        error = None
-        start = time.process_time()
-        try:
-            with cut_short():
-                action()
-        except DescriptionError as caught:
-            error = caught
-        spent = time.process_time() - start
-        if spent < limit_s():
-            break
-        assert attempt < 3, f"took {spent:.2f} s of processor time"
-    return error
-
-
 def keeps_promise(text: str) -> DescriptionError | None:
     """Read a text; demand that it is a robot, or that every problem has its place in the text."""
-    error = error_of(lambda: nacelle.loads(text))
+    error = error_of(lambda: nacelle.loads(text), limit_s())
     if error is None:
         return None
     assert error.problems
@@ -154,40 +135,6 @@ WRONG = [
 
 
 @st.composite
-def edited_data(draw: st.DrawFn) -> tuple[str, Any]:
-    """A robot of the library as data with up to three edits."""
-    name = draw(st.sampled_from(sorted(TEXTS)))
-    data = copy.deepcopy(as_written(name))
-    for _ in range(draw(st.integers(1, 3))):
-        paths = list(places(data))
-        if not paths:
-            break
-        path = draw(st.sampled_from(paths))
-        other = draw(st.sampled_from(paths))
-        parent, key = entry(data, path[:-1]), path[-1]
-        what = draw(st.sampled_from(["wrong", "wrong", "delete", "copy", "swap", "rename", "add"]))
-        if what == "wrong":
-            parent[key] = copy.deepcopy(draw(st.sampled_from(WRONG)))
-        elif what == "delete":
-            del parent[key]
-        elif what == "copy":
-            parent[key] = copy.deepcopy(entry(data, other))
-        elif what == "swap" and path[: len(other)] != other and other[: len(path)] != path:
-            mine, yours = parent[key], entry(data, other)
-            parent[key] = yours
-            entry(data, other[:-1])[other[-1]] = mine
-        elif what == "rename" and isinstance(parent, dict):
-            parent[draw(typos(str(key)))] = parent.pop(key)
-        elif what == "add":
-            item = copy.deepcopy(entry(data, other))
-            if isinstance(parent, list):
-                parent.append(item)
-            else:
-                parent[str(other[-1])] = item
-    return name, data
-
-
-@st.composite
 def typos(draw: st.DrawFn, word: str) -> str:
     """A word with one letter lost, doubled, changed, or swapped with its neighbour."""
     k = draw(st.integers(0, max(0, len(word) - 1)))
@@ -206,9 +153,9 @@ def typos(draw: st.DrawFn, word: str) -> str:
 
 @pytest.mark.slow
 @some
-@given(edited_data())
-def test_edited_data(case: tuple[str, Any]) -> None:
-    keeps_promise(yaml_text(case[1]))
+@given(edited(st.sampled_from(sorted(TEXTS)).map(as_written), st.sampled_from(WRONG), typos))
+def test_edited_data(data: Any) -> None:
+    keeps_promise(yaml_text(data))
 
 
 # ---------------------------------------------------------------------------- text
@@ -339,7 +286,7 @@ def test_any_bytes_in_a_file(file: Path, piece: bytes, position: int) -> None:
     data = SMALL.encode()
     position %= len(data) + 1
     file.write_bytes(data[:position] + piece + data[position:])
-    error = error_of(lambda: nacelle.check(file))
+    error = error_of(lambda: nacelle.check(file), limit_s())
     for problem in error.problems if error else ():
         assert (problem.file, problem.line >= 1, problem.column >= 1) == (str(file), True, True)
         assert len(str(problem).splitlines()) == 1

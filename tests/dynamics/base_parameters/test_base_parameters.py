@@ -28,16 +28,14 @@ from nacelle.dynamics.base_parameters.transfers import (
     Polynomial,
     Transfer,
     Transfers,
-    echelon,
     neighbours,
-    polynomial_text,
     sampled_twists,
 )
 from nacelle.dynamics.formulations import reference
 from nacelle.errors import IdentificationError, ParameterError
+from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.model.joint import Spring
-from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
@@ -303,14 +301,6 @@ ONE = Polynomial.number(1.0)
 X, Y = Polynomial.atom("x", 0.3), Polynomial.atom("y", 0.5)
 
 
-def test_dependent_parameters_follow_one_another() -> None:
-    """p2 counts as y p1, p1 as x p0: the base parameter is p0 + x p1 + x y p2."""
-    vectors = [{1: ONE, 0: X.scaled(-1.0)}, {2: ONE, 1: Y.scaled(-1.0)}]
-    K = np.array([[1.0, 0.3, 0.15]])
-    found = symbolic_coefficients(vectors, [1, 2], K, [0])
-    assert {places: polynomial_text(value) for places, value in found.items()} == {(0, 1): "x", (0, 2): "x y"}
-
-
 def test_what_disagrees_with_the_numbers_is_left_to_them() -> None:
     vectors = [{1: ONE, 0: X.scaled(-1.0)}]
     assert symbolic_coefficients(vectors, [1], np.array([[1.0, 0.31]]), [0]) == {}
@@ -359,21 +349,7 @@ def test_signs_of_a_leg_that_the_description_mirrors() -> None:
     assert {name.replace("left.", "right.", 1): sign for name, sign in back.items()} == signs
 
 
-def test_legs_that_are_no_images() -> None:
-    robot = library_robot("delta")
-    with pytest.raises(ParameterError, match="leg2 is no mirror image of leg1"):
-        mirror_signs(robot, robot.legs[0], robot.legs[1])
-
-
 # ---- Parameters moved within physics: consistent bodies, equal legs
-
-
-def pseudo_inertia(p: np.ndarray) -> np.ndarray:
-    """The 4 x 4 matrix of a body's ten parameters that is positive definite if there is such a body."""
-    m, h = p[0], p[1:4]
-    inertia = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-    sigma = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return np.block([[sigma, h[:, None]], [h[None], np.array([[m]])]])
 
 
 @pytest.mark.parametrize("name", ["palida", "delta", "quattro", "driven"])
@@ -423,35 +399,6 @@ def test_factors_are_above_zero() -> None:
         moved(library_robot("fivebar"), 100.0)
 
 
-# ---- Polynomials in coordinates: their arithmetic is that of their values
-
-VALUES = {"a.x": 0.5, "a.y": -0.25, "b.x": 2.0}
-
-polynomials = st.recursive(
-    st.sampled_from([Polynomial.atom(name, value) for name, value in VALUES.items()])
-    | st.sampled_from([1.0, -2.0, 0.5]).map(Polynomial.number),
-    lambda parts: (
-        st.tuples(parts, parts).map(lambda pair: pair[0] + pair[1])
-        | st.tuples(parts, parts).map(lambda pair: pair[0] * pair[1])
-    ),
-    max_leaves=5,
-)
-
-
-@given(polynomials, polynomials)
-def test_values(first, second):
-    assert (first + second).value == first.value + second.value
-    assert (first * second).value == first.value * second.value
-    assert (first + first.scaled(-1.0)).terms == {}
-
-
-def test_written():
-    x, y = (Polynomial.atom(name, VALUES[name]) for name in ("a.x", "a.y"))
-    assert polynomial_text(x * x + y.scaled(-2.0)) == "a.x^2 - 2 a.y"
-    assert polynomial_text(Polynomial.number(0.0)) == "0"
-    assert polynomial_text(x.scaled(-1.0)) == "-a.x"
-
-
 # ---- Points of two bodies that move alike: those of their joint, and those that loops add
 
 
@@ -473,31 +420,6 @@ def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
         assert not motions.moves_alike(bond, points + np.array([[0.0, 0.0, 0.0], [0.0, 0.01, 0.0]]))
 
 
-def test_a_platform_that_does_not_turn_moves_in_all_points_alike() -> None:
-    """A Delta: the base shares every direction with the platform, but no point."""
-    motions = sampled_twists(library_robot("delta"))
-    bond = motions.bond(BASE, PLATFORM)
-    assert bond.point is None
-    assert len(bond.directions) == 6
-
-
-def test_rates_of_joints_are_relative() -> None:
-    robot = library_robot("fivebar")
-    motions = sampled_twists(robot)
-    joint = robot.joints[robot.actuators[0].joint]
-    rate = motions.friction_rate(joint, "rz")
-    spin = motions.J[:, joint.successor, 5].ravel()
-    np.testing.assert_allclose(rate, spin, atol=1e-12)
-
-
-def test_echelon_spans_the_same_rows() -> None:
-    rows = np.random.default_rng(0).normal(size=(3, 6))
-    found = echelon(rows)
-    np.testing.assert_allclose(found[:, :3], np.eye(3), atol=1e-12)
-    assert np.linalg.matrix_rank(np.vstack([rows, found]), tol=1e-9) == 3
-    np.testing.assert_array_equal(echelon(np.array([[2.0, 4.0, 6.0]])), [[1.0, 2.0, 3.0]])
-
-
 # ---- The linear form over generic states: its range is what forces can tell of the parameters
 
 
@@ -512,15 +434,6 @@ def test_rank_is_the_number_of_base_parameters() -> None:
     }
     assert ranks == {len(nacelle.base_parameters(robot, assume="nothing").names)}
     assert np.array_equal(~one.any(axis=0), ~two.any(axis=0))
-
-
-def test_units_make_masses_and_inertias_alike() -> None:
-    robot = any_robot("fivebar")
-    for name, unit in zip(linear_parameters(robot).names, units(robot), strict=True):
-        if name.endswith(".m"):
-            assert unit == 1.0
-        elif name.endswith((".Ixx", ".Izz")):
-            assert unit == robot.size**2
 
 
 # ---- transfers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import mujoco
@@ -11,7 +12,6 @@ import pytest
 import nacelle
 from nacelle.dynamics.compliance import (
     beyond,
-    line_between,
     stop_effort,
     stop_energy,
     stop_of,
@@ -45,11 +45,27 @@ def _same(mine: Array, other: Array) -> None:
     np.testing.assert_allclose(_floats(mine), _floats(other), rtol=0, atol=1e-11 * np.max(np.abs(other)))
 
 
+def damped(robot: Robot) -> Robot:
+    """A robot with dampers: nacelle and base, leg and base, leg and nacelle, leg and leg."""
+    last = len(robot.bodies) - 1
+    pairs = ((1, 0), (0, 2), (last, 1), (2, last))
+    return replace(robot, dampers=tuple(Damper(f"d{k}", pair, 0.3 + k) for k, pair in enumerate(pairs)))
+
+
 @pytest.mark.costly
-@pytest.mark.parametrize("name", ["fivebar", "delta", "everything", "h4"])
-def test_all_formulations_and_the_linear_form_agree(name: str) -> None:
-    """Springs, dampers, end stops that are met and rotors on spherical joints, at once."""
-    robot = with_all(any_robot(name))
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("fivebar", with_all),
+        ("3rrr", damped),
+        ("delta", with_all),
+        ("everything", with_all),
+        ("h4", with_all),
+    ],
+)
+def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[Robot], Robot]) -> None:
+    """Springs, dampers, end stops that are met and rotors on spherical joints, at once; dampers alone."""
+    robot = make(any_robot(name))
     mechanism, rng = mechanism_of(robot), np.random.default_rng(1)
     x, y = sample_states(mechanism, 1)[0]
     n = robot.motion.n
@@ -75,6 +91,12 @@ def test_all_formulations_and_the_linear_form_agree(name: str) -> None:
         _same(_floats(regressor(robot, x, y, v, a)["Y"]) @ p.values, force)
     changed = with_linear_parameters(robot, p.values)
     _same(tree.inverse(changed, x, y, v, a, load)["force"], force)
+    if make is damped:
+        # They act, and act as friction does: without friction they are not there.
+        plain = replace(robot, dampers=())
+        assert np.max(np.abs(_floats(tree.inverse(plain, x, y, v, a, load)["force"]) - force)) > 0.1
+        rigid = tree.inverse(plain, x, y, v, a, load, friction=False)["force"]
+        _same(tree.inverse(robot, x, y, v, a, load, friction=False)["force"], rigid)
 
 
 def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> None:
@@ -149,53 +171,7 @@ def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
                 np.testing.assert_allclose(_floats(mine), expected[k], rtol=1e-10, atol=1e-10)
 
 
-def test_a_line_has_unit_direction() -> None:
-    line = line_between(np.array([1.0, 0.0, 0.0]), np.array([1.0, 3.0, 4.0]))
-    assert float(line.length) == 5.0
-    np.testing.assert_allclose(_floats(line.direction), [0.0, 0.6, 0.8])
-
-
 # ---- Angular dampers between bodies: alike in all formulations, and the damping of MuJoCo's ball joints
-
-
-def damped(name: str) -> Robot:
-    """A robot with dampers: nacelle and base, leg and base, leg and nacelle, leg and leg."""
-    robot = any_robot(name)
-    last = len(robot.bodies) - 1
-    pairs = ((1, 0), (0, 2), (last, 1), (2, last))
-    return replace(robot, dampers=tuple(Damper(f"d{k}", pair, 0.3 + k) for k, pair in enumerate(pairs)))
-
-
-def _same_damping(mine: Array, other: Array) -> None:
-    mine, other = (np.asarray(value, dtype=float) for value in (mine, other))
-    np.testing.assert_allclose(mine, other, rtol=0, atol=1e-11 * np.max(np.abs(other)))
-
-
-def test_dampers_in_all_formulations_and_the_linear_form() -> None:
-    robot = damped("3rrr")
-    mechanism, rng = mechanism_of(robot), np.random.default_rng(1)
-    x, y = sample_states(mechanism, 1)[0]
-    n = robot.motion.n
-    v, a, load = rng.normal(size=n), rng.normal(size=n), np.zeros(n)
-    tau = rng.normal(size=len(robot.actuators))
-    force = tree.inverse(robot, x, y, v, a, load)["force"]
-    plain = replace(robot, dampers=())
-    without = tree.inverse(plain, x, y, v, a, load)["force"]
-    assert np.max(np.abs(np.asarray(force - without, dtype=float))) > 0.1
-    smooth, rigid = (tree.inverse(r, x, y, v, a, load, friction=False)["force"] for r in (robot, plain))
-    _same_damping(smooth, rigid)
-    for formulation, own in FORMULATIONS.items():
-        if not own.reason_not(mechanism):
-            _same_damping(tree.inverse(robot, x, y, v, a, load, formulation=formulation)["force"], force)
-    _same_damping(general.inverse(robot, x, y, v, a, load)["force"], force)
-    forward = tree.forward(robot, x, y, v, tau, load)["acceleration"]
-    _same_damping(general.forward(robot, x, y, v, tau, load)["acceleration"], forward)
-    powers = [float(of.energies(robot, x, y, v)["dissipation"]) for of in (general, tree)]
-    np.testing.assert_allclose(powers[0], powers[1], rtol=1e-12)
-    p = linear_parameters(robot)
-    for regressor in (tree.regressor, general_regressor.regressor):
-        _same_damping(np.asarray(regressor(robot, x, y, v, a)["Y"], dtype=float) @ p.values, force)
-    _same_damping(tree.inverse(with_linear_parameters(robot, p.values), x, y, v, a, load)["force"], force)
 
 
 def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:

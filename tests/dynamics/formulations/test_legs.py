@@ -12,6 +12,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.formulations import bodies, legs, tree
+from nacelle.dynamics.formulations.reference import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
@@ -123,20 +124,6 @@ def test_force_is_that_of_the_tree(name: str) -> None:
         for settings in (Settings(friction=False), everywhere(state.robot), everywhere(state.robot, 0.2)):
             expected = tree.generalised_force(state, a, settings)
             assert_same(legs.generalised_force(state, a, settings), expected, 1e-12, name)
-
-
-@pytest.mark.parametrize("name", SERVED)
-def test_rates_of_the_legs_are_those_of_the_kinematics(name: str) -> None:
-    for state, a in cases(name):
-        robot, moving = state.robot, state.moving
-        S, bias = legs.platform_map(state)
-        u_dot = moving.U @ a + moving.bias
-        for leg in legs.leg_states(state):
-            joints = robot.legs[leg.leg].joints
-            slices = [robot.v_slices[j] for j in joints]
-            places = [robot.platform_nv + k for s in slices for k in range(s.start, s.stop)]
-            assert_same(leg.dq, moving.u[places], 1e-12, f"{name} q_i'")
-            assert_same(leg.accelerations(S @ a + bias), u_dot[places], 1e-12, f"{name} q_i''")
 
 
 @pytest.mark.parametrize("name", SERVED)
@@ -304,40 +291,59 @@ def test_friction_of_the_last_joint_counts() -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("name", ["hexa", "orthoglide", "fivebar", "delta"])
-def test_batches_are_samples(name: str) -> None:
-    robot = general(name)
+@pytest.mark.parametrize(
+    ("formulation", "name"),
+    [("legs", name) for name in ("hexa", "orthoglide", "fivebar", "delta")]
+    + [("jourdain", name) for name in ("palida", "h4", "3rps")],
+)
+def test_batches_are_samples(formulation: str, name: str) -> None:
+    robot, force = general(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = motions(name, 4)
     settings = everywhere(robot)
     state = state_at(robot, *(from_samples(part, 1) for part in (x, y, v)))
-    F = to_samples(legs.generalised_force(state, from_samples(a, 1), settings))
-    M = to_samples(leg_direct_model.mass_matrix(state))
-    h = to_samples(leg_direct_model.bias(state, settings))
+    F = to_samples(force(state, from_samples(a, 1), settings))
     for k in range(4):
         one = state_at(robot, x[k], y[k], v[k])
-        assert_same(F[k], legs.generalised_force(one, a[k], settings), 1e-13, name)
-        assert_same(M[k], leg_direct_model.mass_matrix(one), 1e-13, name)
-        assert_same(h[k], leg_direct_model.bias(one, settings), 1e-13, name)
+        assert_same(F[k], force(one, a[k], settings), 1e-13, name)
+        if formulation == "legs":
+            M = to_samples(leg_direct_model.mass_matrix(state))
+            assert_same(M[k], leg_direct_model.mass_matrix(one), 1e-13, name)
+            h = to_samples(leg_direct_model.bias(state, settings))
+            assert_same(h[k], leg_direct_model.bias(one, settings), 1e-13, name)
 
 
-@pytest.mark.parametrize("name", ["space", "delta-codourey", "3rrr", "hexaglide", "orthoglide", "c5"])
-def test_forty_digits(name: str) -> None:
-    """Legs and tree agree to the digits that are carried, with frames that are rotations to as many."""
-    robot = general(name)
+@pytest.mark.parametrize(
+    ("formulation", "name"),
+    [("legs", name) for name in ("space", "delta-codourey", "3rrr", "hexaglide", "orthoglide", "c5")]
+    + [("jourdain", name) for name in ("fivebar", "palida", "hexa", "space")],
+)
+def test_forty_digits(formulation: str, name: str) -> None:
+    """They agree with the tree to the digits that are carried, with frames that are rotations to as many."""
+    robot, force = general(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = (part[0] for part in motions(name, 1))
     settings = everywhere(robot)
     with mpmath.workdps(DIGITS):
         state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
         expected = tree.generalised_force(state, precise(a), settings)
-        found = legs.generalised_force(state, precise(a), settings)
+        found = force(state, precise(a), settings)
         assert largest_difference(found, expected) < AGREE
-    floats = legs.generalised_force(state_at(robot, x, y, v), a, settings)
+    floats = force(state_at(robot, x, y, v), a, settings)
     assert_same(floats, [float(value) for value in found], 1e-12, name)
 
 
-@pytest.mark.parametrize("name", ["c5", "delta-codourey"])
-def test_compiled(name: str) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("formulation", "name"),
+    [
+        ("legs", "delta-codourey"),
+        ("legs", "c5"),
+        ("jourdain", "delta-codourey"),
+        ("elements", "delta-codourey"),
+        ("elements", "3rps"),
+    ],
+)
+def test_compiled(formulation: str, name: str) -> None:
     robot = any_robot(name)
     x, _, v, a = motions(name, 3)
-    found = inverse_dynamics(robot, x, v, a, formulation="legs").force
+    found = inverse_dynamics(robot, x, v, a, formulation=formulation).force
     assert_same(found, inverse_dynamics(robot, x, v, a).force, 1e-11, name)

@@ -94,12 +94,6 @@ def test_derivatives_and_values(f: Function) -> None:
         assert abs(f.at(float(xi)) - value(f, xi)) < 1e-14 * max(1, abs(value(f, xi)))
 
 
-def test_ends_are_exact() -> None:
-    assert Wave(3).at(1.0) == 0.0
-    assert Wave(3, 2.0, True).at(1.0) == -2.0
-    assert Wave(2, 2.0, True).at(1.0) == 2.0
-
-
 def test_sines_over_pieces_are_refused() -> None:
     with pytest.raises(ValueError, match="one piece"):
         integral_of_product(Wave(1), PIECES)

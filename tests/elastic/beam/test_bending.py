@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -14,9 +13,7 @@ from scipy.optimize import brentq
 
 from nacelle.elastic.beam.functions import Piecewise, Wave, integral_of_product
 from nacelle.elastic.beam.shapes import (
-    AXIAL,
     BEND_Y,
-    TORSION,
     Bend,
     ElasticCoordinate,
     MomentsCarried,
@@ -24,7 +21,6 @@ from nacelle.elastic.beam.shapes import (
     Shapes,
     bends,
 )
-from nacelle.elastic.beam.shapes import _linear as linear
 from nacelle.model.flexible import Beam, Section
 from nacelle.spatial.pose import identity
 
@@ -39,7 +35,6 @@ PLANES = [
 ]
 # (beta L)^2 of beams: w = (beta L)^2 sqrt(E I / (rho A L^4)).
 CLAMPED_CLAMPED = [4.730040744862704, 7.853204624095838, 10.995607838001671, 14.137165491257464]
-CLAMPED_PINNED = [3.926602312047919, 7.068582745628732, 10.210176122813032, 13.351768777754093]
 CLAMPED_FREE = [1.875104068711961, 4.694091132974175, 7.854757438237613]
 
 
@@ -104,40 +99,6 @@ def test_ends_and_sections(plane: Plane) -> None:
                 assert bend.psi.derivative().at(xi) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("s", SHEARS)
-def test_elements_have_every_cubic(s: float) -> None:
-    plane = Plane(LENGTH, s, True, True, True, True, 3)
-    v = Piecewise((Fraction(0), Fraction(1)), ((Fraction(0), Fraction(1), Fraction(-4), Fraction(3)),))
-    L = LENGTH
-    psi = v.derivative().scaled(1.0 / L)
-    psi = psi.plus(psi.derivative().derivative().scaled(s / L**2))
-    # Coordinates are psi at node 0, v and psi at the nodes between, psi at the last.
-    nodes = [Fraction(k, 3) for k in range(4)]
-    coordinates = [psi.exact(nodes[0])]
-    for xi in nodes[1:3]:
-        coordinates += [v.exact(xi), psi.exact(xi)]
-    coordinates.append(psi.exact(nodes[3]))
-    for xi in (0.05, 0.3, 0.5, 0.77):
-        total = [
-            sum(float(c) * f.at(xi) for c, f in zip(coordinates, functions, strict=True))
-            for functions in zip(*bends(plane), strict=True)
-        ]
-        np.testing.assert_allclose(total, [v.at(xi), psi.at(xi)], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "roots"), [(True, True, CLAMPED_CLAMPED), (True, False, CLAMPED_PINNED)]
-)
-def test_modes_are_those_of_the_beam(start: bool, end: bool, roots: list[float]) -> None:
-    for number in (1, 4):
-        plane = Plane(LENGTH, 0.0, True, start, end, False, number)
-        inside = bends(plane)[int(start) + int(end) :]
-        K, M = matrices(inside, plane)
-        np.testing.assert_allclose(np.sqrt(np.diag(K) / np.diag(M)), np.square(roots[:number]), rtol=1e-6)
-        np.testing.assert_allclose(M, np.eye(number) / 2.0, atol=1e-5)
-        np.testing.assert_allclose(K / np.max(K), np.diag(np.diag(K)) / np.max(K), atol=1e-7)
-
-
 def test_sines_are_modes_with_and_without_shear() -> None:
     for s in SHEARS:
         plane = Plane(LENGTH, s, True, False, False, False, 3)
@@ -145,26 +106,6 @@ def test_sines_are_modes_with_and_without_shear() -> None:
         # Bending and shear in series.
         expected = k**2 / np.sqrt(1.0 + s * k**2 / LENGTH**2)
         np.testing.assert_allclose(frequencies(bends(plane), plane), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("pinned", "left_out", "roots"),
-    [
-        (True, 0, [math.pi, 2 * math.pi, 3 * math.pi]),
-        (False, 0, CLAMPED_FREE),
-        (False, 2, CLAMPED_CLAMPED[:3]),
-    ],
-)
-def test_elements_converge_with_the_fourth_power(pinned: bool, left_out: int, roots: list[float]) -> None:
-    errors = []
-    for n in (6, 12):
-        plane = Plane(LENGTH, 0.0, pinned, True, True, True, n)
-        shapes = bends(plane)
-        found = frequencies(shapes[: len(shapes) - left_out], plane)[:3]
-        errors.append(found / np.square(roots) - 1.0)
-    assert np.all(errors[1] > 0.0)  # a Rayleigh quotient is never too low
-    order = np.log2(errors[0] / errors[1])
-    np.testing.assert_allclose(order, 4.0, atol=0.15)
 
 
 def test_shear_is_in_series_with_bending() -> None:
@@ -256,22 +197,6 @@ def test_bending_converges_with_order_four(pinned: bool, held: bool, exact: list
         column = [error[mode] for error in errors]
         assert all(error > 0.0 for error in column)  # from above: Rayleigh and Ritz
         assert order_of(column) == pytest.approx(4.0, abs=0.15)
-
-
-@pytest.mark.parametrize("kind", [AXIAL, TORSION], ids=["axial", "torsion"])
-def test_axial_and_torsion_converge_with_order_two(kind: int) -> None:
-    c = math.sqrt(E / RHO if kind == AXIAL else G * SLENDER.J / (RHO * 2e-18))
-    errors: list[float] = []
-    for number in (8, 16):
-        own = beam(SLENDER, number, shapes="hermite")
-        functions = linear(own)
-        coordinates = tuple(
-            ElasticCoordinate(kind, f, None) if kind == AXIAL else ElasticCoordinate(kind, None, f)
-            for f in functions
-        )
-        shapes = Shapes(own, coordinates, (MomentsCarried(True, True, True),) * 2)
-        errors.append(beam_frequencies(shapes)[0] / (0.5 * math.pi * c / L) - 1.0)
-    assert order_of(errors) == pytest.approx(2.0, abs=0.05)
 
 
 def test_modes_need_few_coordinates() -> None:

@@ -36,7 +36,6 @@ from nacelle.elastic.condensed.natural import (
     position_rates,
     structure_of,
     tip_points,
-    unit_positions,
 )
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.models import (
@@ -239,14 +238,6 @@ def test_ends_of_links(make) -> None:
             np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)
 
 
-def test_quaternions_are_made_unit_vectors() -> None:
-    natural = natural_of(flexible("delta", number=1))
-    p = np.random.default_rng(0).normal(size=natural.size)
-    unit = unit_positions(natural, p)
-    assert np.linalg.norm(unit[3:7]) == pytest.approx(1.0)
-    np.testing.assert_allclose(unit[3:7] * np.linalg.norm(p[3:7]), p[3:7])
-
-
 def test_robots_with_other_links_are_refused() -> None:
     with pytest.raises(KinematicsError, match="the small form does not support"):
         natural_of(flexible("orthoglide"))
@@ -370,21 +361,6 @@ def test_power_of_the_end_forces_is_the_change_of_energy() -> None:
     h = 1e-6
     power = (later(h) - later(-h)) / (2.0 * h)
     assert float(ends.start @ v_A + ends.end @ v_P) == pytest.approx(power, rel=1e-5)
-
-
-def test_a_straight_link_at_rest_is_a_bar() -> None:
-    """Along itself it has m/3 at an end and m/6 between; across, at once, less than its mass."""
-    A, P = np.zeros(3), np.array([0.0, 0.0, BEAM.length])
-    zero, still = np.zeros(3), np.zeros(OWN.n)
-    link = moving(A, P, zero, zero, still, still, np.array([1.0, 0.0, 0.0]))
-    m, z = BEAM.mass, np.array([0.0, 0.0, 1.0])
-    ends = end_forces(link, zero, z)
-    np.testing.assert_allclose([ends.start[2], ends.end[2]], [m / 6.0, m / 3.0], rtol=1e-12)
-    x = np.array([1.0, 0.0, 0.0])
-    held = end_forces(link, x, x)
-    # The middle lags behind and bends.
-    assert 0.0 < held.start[0] + held.end[0] < m
-    np.testing.assert_allclose(held.start, held.end, atol=1e-12 * m)
 
 
 def test_inertia_is_the_slope_of_the_forces() -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import nacelle
 from nacelle.elastic.dynamics import positions
@@ -91,32 +90,6 @@ def test_compliance_is_that_of_two_bars() -> None:
 
 
 # ---- Modes on a subspace against SciPy's generalised eigenvalues
-
-
-def spd(random: np.random.Generator, n: int) -> np.ndarray:
-    A = random.normal(size=(n, n))
-    return A @ A.T + 0.1 * np.eye(n)
-
-
-def test_modes_are_those_of_the_reduced_matrices() -> None:
-    random = np.random.default_rng(0)
-    M, K, N = spd(random, 7), spd(random, 7), random.normal(size=(7, 4))
-    modes = modes_of(M, K, N, np.zeros((7, 0)))
-    expected = scipy.linalg.eigh(N.T @ K @ N, N.T @ M @ N, eigvals_only=True)
-    np.testing.assert_allclose(modes.values, expected, rtol=1e-10)
-    np.testing.assert_allclose(modes.shapes.T @ M @ modes.shapes, np.eye(4), atol=1e-10)
-    np.testing.assert_allclose(modes.shapes.T @ K @ modes.shapes, np.diag(expected), atol=1e-9)
-
-
-def test_rigid_motions_are_exact_zeros() -> None:
-    """Three masses on a line between two springs: w = 0, sqrt(k/m), sqrt(3 k/m)."""
-    m, k = 2.0, 50.0
-    K = k * np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
-    modes = modes_of(m * np.eye(3), K, np.eye(3), np.ones((3, 1)))
-    assert modes.rigid == 1
-    assert modes.values[0] == 0.0
-    np.testing.assert_allclose(modes.values[1:], [k / m, 3.0 * k / m], rtol=1e-12)
-    np.testing.assert_allclose(modes.shapes[:, 0], modes.shapes[0, 0])
 
 
 def test_directions_without_mass_follow_statically() -> None:
@@ -426,22 +399,6 @@ def test_near_buckling_warns() -> None:
 
 
 # ---- Null spaces against SciPy's, with the gap that decides their rank
-
-
-def test_null_spaces_are_scipys() -> None:
-    random = np.random.default_rng(0)
-    A = random.normal(size=(3, 2, 6))
-    A[1] = np.outer([1.0, -2.0], random.normal(size=6))  # rank one
-    A[2] = 0.0
-    scale = np.exp(random.normal(size=6))
-    for matrix, space, rank in zip(A, null_spaces(A, scale), (2, 1, 0), strict=True):
-        assert space.basis.shape == (6, 6 - rank)
-        expected = scipy.linalg.null_space(matrix)
-        # The same subspace: the projection on it leaves the basis as it is.
-        np.testing.assert_allclose(expected @ expected.T @ space.basis, space.basis, atol=1e-12)
-        scaled = space.basis / scale[:, None]
-        np.testing.assert_allclose(scaled.T @ scaled, np.eye(6 - rank), atol=1e-12)
-    assert null_spaces(A[1:2], scale)[0].dropped < 1e-14
 
 
 def test_what_is_kept_and_dropped() -> None:

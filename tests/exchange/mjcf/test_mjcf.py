@@ -14,7 +14,6 @@ from nacelle.exchange.graph import Axis, ExchangeReport
 from nacelle.exchange.mjcf.read import (
     along_tendons,
     axes_by_joint,
-    bounded_ends,
     compile_mjcf,
     equalities,
     fixed_terms,
@@ -394,8 +393,3 @@ def test_a_slack_beside_other_limits_is_lost() -> None:
         "the slack spring of the tendon 'stop' left out: its joint has other limits than -0.1 and 0.2"
     ]
     assert axes[0].stop == 0.0
-
-
-def test_far_ends_are_none() -> None:
-    assert bounded_ends(-1e6, 0.3) == (-np.inf, 0.3)
-    assert bounded_ends(-2.0, 1e6) == (-2.0, np.inf)

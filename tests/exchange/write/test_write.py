@@ -1,4 +1,4 @@
-"""Write: carriers, cut, dampers, exported, inertia, joints, points, robot, shapes, text."""
+"""Write: carriers, dampers, exported, inertia, joints, points, robot, shapes, text."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ from nacelle.errors import ExportError
 from nacelle.exchange.exported import _WRITERS
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
 from nacelle.exchange.mjcf.write import chains
-from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
 from nacelle.exchange.write.robot import (
     JointLinks,
     LinkEnds,
     assembled_graph,
     in_joints,
-    is_bare,
     is_one_point,
-    with_cut_loops,
     without_point,
 )
 from nacelle.exchange.write.shapes import body_shapes
-from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.export.export import ROBOT_TARGETS
-from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.between import LineSpring
 from nacelle.model.data import Actuator
@@ -42,7 +38,7 @@ from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation
 from support.described import mechanism
 from support.library import library_robot
 from support.random_robots.described import closing
-from support.random_robots.numbers import coordinates, random_pose, random_rotation, relative_pose
+from support.random_robots.numbers import random_rotation
 
 # ---- Chains of joints with massless bodies between: where they begin, and where they must end
 
@@ -85,44 +81,6 @@ def test_chains_end_where_something_else_acts() -> None:
     strut = Strut("s", ("base", "b0"), (np.zeros(3), np.zeros(3)), 1.0, 1.0)
     held = Graph("r", "r", np.zeros(3), graph.bodies, graph.joints, struts=(strut,))
     assert lengths(held) == [1, 1]
-
-
-# ---- Loops cut through bodies: the pieces are the body, and the joint keeps what acts in it
-
-
-def loop(damping: float) -> Graph:
-    """Two bodies on the base, and two hinges between them."""
-    heavy = Solid(3.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 2.0, 2.5]))
-    light = Solid(1.0, np.zeros(3), np.eye(3))
-    at = Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
-    joints = tuple(Link(name, "base", name, identity(), axes=(Axis(Z),)) for name in ("one", "two"))
-    closures = tuple(
-        Link(name, "two", "one", at, at, (Axis(Z, damping=damping, value=0.0),)) for name in ("c", "d")
-    )
-    return Graph("r", "r", np.zeros(3), {"one": light, "two": heavy}, joints, closures)
-
-
-def test_pieces_are_the_body() -> None:
-    graph = with_cut_loops(loop(0.5), lambda closure: False)
-    pieces = [body for body in graph.bodies if body.startswith("two")]
-    assert len(pieces) == 3
-    for piece in pieces:
-        np.testing.assert_allclose(graph.bodies[piece].mass, 1.0)
-        np.testing.assert_allclose(graph.bodies[piece].inertia, np.diag([1.0, 2.0, 2.5]) / 3.0)
-    assert [closure.kind for closure in graph.closures] == ["fixed", "fixed"]
-    assert [joint.axes[0].damping for joint in graph.joints] == [0.0, 0.0, 0.5, 0.5]
-    back = without_fixed_joints(graph)
-    np.testing.assert_allclose(back.bodies["two"].inertia, np.diag([1.0, 2.0, 2.5]), rtol=1e-15)
-    assert [(c.kind, c.axes[0].damping) for c in back.closures] == [("revolute", 0.5)] * 2
-
-
-def test_what_a_format_holds_stays() -> None:
-    graph = loop(0.0)
-    assert is_bare(graph, graph.closures[0])
-    assert not is_bare(loop(0.5), loop(0.5).closures[0])
-    kept = with_cut_loops(graph, lambda closure: is_bare(graph, closure))
-    assert kept.closures == graph.closures
-    assert kept.report.steps == []
 
 
 # ---- Angular dampers: damping of the joint between the same bodies, or a loss
@@ -236,20 +194,6 @@ def _solids(robot: Robot) -> list[Solid]:
 # ---- Point nacelles: joints between the legs' own bodies, and the point's mass at the same place
 
 
-def test_a_joint_at_the_point_locks_the_position_itself() -> None:
-    robot = library_robot("fivebar")
-    joined = without_point(robot)
-    (hinge,) = joined.closures
-    assert (hinge.kind, hinge.at_point) == ("revolute", False)
-    poses = assemble(robot).motion.poses
-    ends = [
-        poses[hinge.predecessor] @ hinge.frame_predecessor,
-        poses[hinge.successor] @ hinge.frame_successor,
-    ]
-    for end in ends:
-        np.testing.assert_allclose(end.p, poses[1].p, atol=1e-12)
-
-
 def test_the_mass_is_divided_at_the_point() -> None:
     robot = library_robot("delta-codourey")
     joined = without_point(robot)
@@ -344,14 +288,6 @@ def test_shapes_are_in_the_frames_of_their_bodies() -> None:
     np.testing.assert_allclose(np.abs(rod.at.R[:, 2]), [1.0, 0.0, 0.0], atol=1e-12)
 
 
-def test_a_plate_is_drawn_by_its_rim() -> None:
-    robot = library_robot("3rps")
-    bare = robot.bodies[1].display
-    shapes = body_shapes(robot, assemble(robot).motion.poses, 1)
-    assert bare or len(shapes) >= 3
-    assert all(shape.kind in ("cylinder", "box", "sphere") and min(shape.size) > 0.0 for shape in shapes)
-
-
 # ---- text
 #
 # XML as it is written: numbers that read back, rotations to the last digit, comments that end in time.
@@ -372,18 +308,6 @@ def test_angles_are_exact_at_right_angles_too(tip: float) -> None:
         np.testing.assert_allclose(rotation_rpy(rpy_from_rotation(R)), R, atol=4e-16)
 
 
-def test_principal_moments_give_the_inertia_back() -> None:
-    rng = np.random.default_rng(2)
-    R = random_rotation(rng)
-    I = R @ np.diag([1.0, 2.0, 3.0]) @ R.T
-    moments, axes = principal(I)
-    np.testing.assert_allclose((axes * moments) @ axes.T, I, atol=1e-15)
-    assert np.linalg.det(axes) == pytest.approx(1.0)
-    # A flat body: engines compare the sum as it is.
-    assert moments[0] + moments[1] >= moments[2]
-    assert np.array_equal(principal(np.diag([3.0, 2.0, 2.0]))[1], np.eye(3))
-
-
 def test_a_report_cannot_end_its_comment() -> None:
     root = XmlNode("a")
     root.add("b", name='x"<&>')
@@ -395,32 +319,6 @@ def test_a_report_cannot_end_its_comment() -> None:
 
 
 # ---- Joints of a robot as links: their motion, what acts along their axes, and what is reported as lost
-
-KINDS = [kind for kind in JointKind if kind not in (JointKind.POINT, JointKind.COUPLING)]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_links_move_as_the_joint(kind: JointKind) -> None:
-    rng = np.random.default_rng(3)
-    first, second = random_pose(rng), random_pose(rng)
-    joint = Joint("a", kind, 1, 2, first, second)
-    values = list(coordinates(kind, rng))
-    moved = relative_pose(kind, values)
-    links = JointLinks({}, lambda name: name, ExchangeReport()).links(
-        joint, "a", LinkEnds("one", "two"), values
-    )
-    assert (links[0].parent, links[-1].child) == ("one", "two")
-    for order in (links, [link.reversed() for link in reversed(links)]):
-        pose = identity()
-        for link in order:
-            pose = pose @ link.pose()
-        there = first @ moved @ second.inverse()
-        want = there if order is links else there.inverse()
-        np.testing.assert_allclose(pose.R, want.R, atol=1e-14)
-        np.testing.assert_allclose(pose.p, want.p, atol=1e-14)
-    back = relative_pose(kind, closure_coordinates(joint, moved.R, moved.p).tolist())
-    np.testing.assert_allclose(back.R, moved.R, atol=1e-14)
-    np.testing.assert_allclose(back.p, moved.p, atol=1e-14)
 
 
 def test_what_acts_along_an_axis_goes_along() -> None:

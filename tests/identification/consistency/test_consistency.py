@@ -15,7 +15,7 @@ from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency import nearest
 from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, consistent_parameters
-from nacelle.identification.consistency.feasible_set import all_solutions, feasible_set, full_body
+from nacelle.identification.consistency.feasible_set import all_solutions, feasible_set
 from nacelle.identification.consistency.identified import (
     consistency_faults,
     identified_robot,
@@ -23,7 +23,7 @@ from nacelle.identification.consistency.identified import (
     write_identified,
 )
 from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
-from nacelle.identification.consistency.pseudo_inertia import packed, pseudo_inertia
+from nacelle.identification.consistency.pseudo_inertia import packed
 from nacelle.identification.consistency.roots import root_of_regression
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -43,13 +43,6 @@ PRIOR = BASE.choice.values
 SPACE = feasible_set(BASE, np.eye(len(BASE)), prior=PRIOR, margin=0.01)
 
 UNITS = np.diag(1.0 / np.maximum(np.abs(PRIOR), 1e-3))
-
-
-def test_an_estimate_inside_stays() -> None:
-    solution = nearest_in_cones(SPACE, UNITS, UNITS @ SPACE.inside, 1e-12)
-    np.testing.assert_allclose(UNITS @ solution.z, UNITS @ SPACE.inside, atol=1e-5)
-    assert max(solution.pushes) < 1e-4
-    assert solution.accuracy < 1e-4
 
 
 def test_a_negative_mass_meets_the_boundary() -> None:
@@ -132,43 +125,6 @@ def test_an_impossible_payload():
 def test_another_number_of_values():
     with pytest.raises(IdentificationError, match="62 linear parameters"):
         is_consistent(library_robot("fivebar"), np.zeros(3))
-
-
-# ---- feasible set
-#
-# Parameters that a robot can have: the description is inside, bodies of no mass or less are outside.
-
-ROBOT = library_robot("fivebar")
-
-BASE_OF_FEASIBLE_SET = nacelle.base_parameters(ROBOT)
-
-
-def made(margin: float = 0.01):
-    return feasible_set(BASE_OF_FEASIBLE_SET, np.eye(len(BASE_OF_FEASIBLE_SET)), prior=PRIOR, margin=margin)
-
-
-def test_a_negative_mass_is_outside_and_brought_back() -> None:
-    space = made(margin=0.02)
-    k = BASE_OF_FEASIBLE_SET.choice.names.index("left.distal.m")
-    z = space.centre.copy()
-    z[k] = -1.0
-    assert min(space.eigenvalues(z)) < 0.0
-    back = space.into_cones(z)
-    assert min(space.eigenvalues(back)) > -1e-9
-    assert back[k] > 0.0
-    # Its pseudo-inertia keeps the margin of the described one.
-    body = "left.distal."
-    places = [
-        BASE_OF_FEASIBLE_SET.choice.names.index(body + part)
-        for part in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-    ]
-    kept = pseudo_inertia(back[places]) - 0.02 * pseudo_inertia(PRIOR[places])
-    assert np.min(np.linalg.eigvalsh(kept)) > -1e-9
-
-
-def test_bodies_need_a_mass() -> None:
-    with pytest.raises(IdentificationError, match="body 'rod' has a mass of 0 kg"):
-        full_body(np.zeros(10), (0, 1, 2), 1.0, "rod")
 
 
 # ---- The robot with identified parameters, and its file
@@ -283,22 +239,6 @@ def test_the_nearest_positive_semidefinite_matrix(seed, options):
     assert np.linalg.norm(answer.t - truth) <= bound + 1e-6
     # Complementary: the multipliers are what was taken away.
     assert np.allclose(answer.multipliers, truth, atol=1e-5)
-
-
-@given(seeds)
-def test_the_bound_holds_for_points_that_are_not_nearest(seed):
-    rng = np.random.default_rng(seed)
-    b = rng.normal(size=3)
-    best = np.maximum(b, 0.0) - b
-    t = best + rng.uniform(0.0, 1.0, 3) * (b + best >= 0.0)
-    y = rng.uniform(0.0, 1.0, 3)
-    assert np.linalg.norm(t - best) <= nearest.distance_bound(t, y, -np.eye(3), b) + 1e-12
-
-
-def test_no_such_point():
-    """t >= 1 and t <= -1."""
-    with pytest.raises(IdentificationError, match="no parameters meet all bounds at once"):
-        nearest.nearest_point(np.array([[-1.0], [1.0]]), np.array([-1.0, -1.0]), 2, [])
 
 
 def test_numbers_that_are_none():

@@ -12,12 +12,10 @@ import pytest
 
 import nacelle
 from nacelle.errors import MeasurementError
-from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import (
-    least_squares_twists,
     measured_motion,
     measured_path,
-    motion_along,
     path_poses,
     poses_near,
 )
@@ -108,17 +106,6 @@ def test_there_and_back_with_a_lost_sample() -> None:
     assert not np.any(path.gap)
 
 
-def test_motion_of_the_nacelle_from_rates() -> None:
-    """Twists and accelerations from which joint rates and accelerations were made."""
-    random = np.random.default_rng(0)
-    v, a = random.normal(size=(2, 80, 2))
-    q, rate, acceleration = nacelle.joint_motion(ROBOT, X, v, a).actuators
-    motion = motion_along(ROBOT, measured_path(ROBOT, q).x, rate, acceleration)
-    np.testing.assert_allclose(motion.v, v, atol=1e-9)
-    np.testing.assert_allclose(motion.a, a, atol=1e-7)
-    assert np.all(motion.ok)
-
-
 def test_coordinates_beyond_limits_are_not_sought() -> None:
     lower, upper = ROBOT.actuators[0].position
     assert np.isfinite(lower)
@@ -135,15 +122,6 @@ def test_coordinates_beyond_limits_are_not_sought() -> None:
 
 
 # ---- Measurements: rows of the file, names of columns, and the rate of the samples
-
-
-def test_rows_and_columns_of_the_file() -> None:
-    source = MeasurementSource("run.csv", 2, {"q.left": "enc1"})
-    assert source.row(0) == 2
-    assert source.row(10) == 12
-    assert source.column("q.left") == "enc1"
-    assert source.column("time") == "time"
-    assert MeasurementSource(rows=np.array([2, 3, 7])).row(2) == 7
 
 
 def test_the_rate_is_that_of_most_steps() -> None:
@@ -314,14 +292,6 @@ def test_some_of_the_samples() -> None:
     part = found.part(slice(3, 9))
     np.testing.assert_array_equal(part.x, found.x[3:9])
     assert len(part.ok) == 6
-
-
-def test_singular_samples_harm_no_others():
-    robot = library_robot("fivebar")
-    J = np.array([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]])
-    v = least_squares_twists(robot, J, np.array([[2.0, 4.0], [1.0, 1.0]]))
-    np.testing.assert_allclose(v[0], [1.0, 1.0])
-    assert np.all(np.isnan(v[1]))
 
 
 def test_poses_near_others() -> None:

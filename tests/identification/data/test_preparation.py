@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import nacelle
 from nacelle.errors import IdentificationError
@@ -316,13 +314,6 @@ def test_gain_of_the_low_pass(part: float, cutoff: float) -> None:
     np.testing.assert_allclose(passed, gain * signal[inner], rtol=0.0, atol=1e-6)
 
 
-def test_a_motion_at_a_fifth_of_the_cutoff_is_hardly_changed() -> None:
-    signal = sine(4.0, seconds=20.0)
-    inner = slice(2000, -2000)
-    change = np.max(np.abs(low_pass(signal, 20.0, RATE) - signal)[inner])
-    assert 1e-6 < change < 3.5e-6
-
-
 def test_the_ends_settle() -> None:
     """Beyond the samples that are cut, the ends are no worse than a thousandth of the signal."""
     signal = sine(2.0)
@@ -352,19 +343,10 @@ def test_differences_of_sines(frequency: float) -> None:
     exact_first, exact_second = w * np.cos(w * t[inner]), -(w**2) * np.sin(w * t[inner])
     one = np.linalg.norm(first[inner, 0] - exact_first) / np.linalg.norm(exact_first)
     two = np.linalg.norm(second[inner, 0] - exact_second) / np.linalg.norm(exact_second)
+    assert np.all(np.isnan(np.stack([first, second])[:, [0, 1, -2, -1]]))
     assert one == pytest.approx(small / 30.0, rel=0.15, abs=1e-11)
     # Rounding of the positions by 1e-16 is divided by T^2.
     assert two == pytest.approx(small / 90.0, rel=0.15, abs=1e-9)
-
-
-def test_differences_of_a_quartic_are_exact() -> None:
-    t = np.linspace(-1.0, 1.0, 41)
-    first, second = derivatives(np.stack([t**4, t**3 - t], axis=1), 20.0)
-    inner = slice(2, -2)
-    np.testing.assert_allclose(first[inner], np.stack([4 * t**3, 3 * t**2 - 1], axis=1)[inner], atol=1e-12)
-    np.testing.assert_allclose(second[inner], np.stack([12 * t**2, 6 * t], axis=1)[inner], atol=1e-11)
-    for values in (first, second):
-        assert np.all(np.isnan(values[[0, 1, -2, -1]]))
 
 
 # ---- the band of a motion
@@ -406,15 +388,6 @@ def test_decimation_is_a_weighted_mean_about_each_kept_sample(factor: int) -> No
     assert np.all(np.diff(places) == factor)
     assert places[0] - half >= 0
     assert places[-1] + half < len(signals)
-
-
-@given(st.integers(1, 12), st.integers(0, 10_000))
-def test_decimation_is_linear_and_alike_on_both_sides(factor: int, seed: int) -> None:
-    """(Y beta) through the filter is Y through the filter, times beta: no bias from decimation."""
-    rng = np.random.default_rng(seed)
-    Y = rng.normal(size=(60, 2, 4))
-    beta = rng.normal(size=4)
-    np.testing.assert_allclose(decimated(Y, factor) @ beta, decimated(Y @ beta, factor), atol=1e-12)
 
 
 def test_decimation_keeps_lines_and_takes_noise_away() -> None:

@@ -17,17 +17,6 @@ from nacelle.model.linear_parameters import linear_parameters
 from support.library import library_robot
 
 
-def test_straight_lines_between_samples() -> None:
-    robot = library_robot("fivebar")
-    random = np.random.default_rng(0)
-    x, v, a = random.normal(size=(3, 5, 2))
-    path = RecordedMotion(robot, NacelleMotion(x, v, a, np.ones(5, dtype=bool)), 0.1)
-    middle = path(np.array([0.25]))
-    np.testing.assert_allclose(middle.x[0], 0.5 * (x[2] + x[3]))
-    np.testing.assert_allclose(middle.v[0], 0.5 * (v[2] + v[3]))
-    np.testing.assert_allclose(path(np.array([0.4])).a[0], a[4])
-
-
 def test_quaternions_that_change_their_sign_are_one_path() -> None:
     robot = library_robot("gough-stewart")
     angles = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])

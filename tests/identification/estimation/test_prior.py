@@ -39,16 +39,6 @@ def test_a_prior_that_is_sure_keeps_the_description() -> None:
     assert np.all(estimator.std_ < 1e-6 * size)
 
 
-def test_between_the_two_it_lies_between() -> None:
-    data = noisy()
-    plain = WeightedLeastSquares().fit(data)
-    moved = [
-        np.linalg.norm(WeightedLeastSquares(prior=CadPrior(s)).fit(data).coef_ - plain.coef_)
-        for s in (1e-3, 1e-2, 0.1, 1.0, 10.0)
-    ]
-    assert np.all(np.diff(moved) < 0.0)
-
-
 def test_a_prior_makes_deviations_smaller() -> None:
     data = noisy(count=30, size=2.0)
     plain, known = WeightedLeastSquares().fit(data), WeightedLeastSquares(prior=CadPrior(0.2)).fit(data)

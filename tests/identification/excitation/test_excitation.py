@@ -403,32 +403,12 @@ def test_gradients_of_the_limits(name, kind):
     assert np.all(np.abs(along - slopes @ d) < 1e-6 * size + 1e-8)
 
 
-def test_gradient_of_the_determinant():
-    problem = problem_of(library_robot("fivebar"))
-    z = small_motion(problem)
-    gradient = problem.evaluate(z, "log-det", 0.0).gradient()
-    d = np.random.default_rng(4).normal(size=len(z))
-
-    def value(h):
-        return -0.5 * np.linalg.slogdet(_stacked(problem, z + h * d).T @ _stacked(problem, z + h * d))[1]
-
-    assert _difference(value, 1e-4) == pytest.approx(float(gradient @ d), rel=1e-6)
-
-
 def test_the_smooth_use_is_just_above_the_largest():
     problem = problem_of(library_robot("fivebar"))
     found = problem.evaluate(small_motion(problem), "condition", ORDER)
     largest = np.max(np.where(problem.form.symmetric, found.uses**2, found.uses), axis=0)
     assert np.all(found.constraint() >= largest)
     assert np.all(found.constraint() <= largest + np.log(problem.count) / 150.0)
-
-
-def test_columns_have_length_one_over_the_motions_that_scale_them():
-    problem = problem_of(library_robot("fivebar"))
-    motions = problem.coefficients(np.stack([small_motion(problem, seed) for seed in range(5)]))
-    scaled = scaled_columns(problem, motions)
-    R, _ = scaled.rows(scaled.samples(motions))
-    assert np.allclose(np.mean(np.sum(R**2, axis=-2), axis=(0, 1)), 1.0)
 
 
 def test_fixed_rows_count_beside_those_of_the_motion():

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.kinematics.bars import LegForm, UnreadError, read_leg
-from nacelle.model.joint import Spring
+from nacelle.kinematics.bars import LegForm, read_leg
 from nacelle.model.robot import Robot
 from support.library import library_robot
 from support.uncompiled import poses_around
@@ -56,23 +53,3 @@ def test_lines_are_those_of_the_joints(name: str) -> None:
             assert q == pytest.approx(form.drive.side * length + form.drive.zero, abs=1e-10)
         else:
             assert length == pytest.approx(form.length, rel=1e-10)
-
-
-@pytest.mark.parametrize("name", ["hexa", "prrrp", "fivebar"])
-def test_no_mass_is_lost(name: str) -> None:
-    robot = library_robot(name)
-    masses = sum(robot.bodies[body].mass for leg in robot.legs for body in leg.bodies)
-    read = [form.tube[0] + form.rod[0] + form.carriage.parameters[0] for form in read_legs(robot)]
-    assert sum(read) == pytest.approx(masses, rel=1e-12)
-
-
-def test_legs_that_are_neither() -> None:
-    with pytest.raises(UnreadError):
-        read_legs(library_robot("c5"))
-    robot = library_robot("gough-stewart")
-    joints = list(robot.joints)
-    driven = {actuator.joint for actuator in robot.actuators}
-    index = next(k for k, joint in enumerate(joints) if joint.kind == "revolute" and k not in driven)
-    joints[index] = dataclasses.replace(joints[index], springs=(Spring(1.0, 0.0),))
-    with pytest.raises(UnreadError, match="springs in passive joints"):
-        read_legs(dataclasses.replace(robot, joints=tuple(joints)))

@@ -1,4 +1,4 @@
-"""Elements: which robots they cover, constraints along motions, their states, those from encoders."""
+"""Elements: which robots they cover, their states, those from encoders."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations.elements import projection as elements
-from nacelle.dynamics.formulations.elements.projection import element_motion
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.elements.chain import end_zeros, leg_bodies
 from nacelle.kinematics.elements.from_inputs import (
     element_arrays,
     elements_from_encoders,
@@ -26,36 +24,10 @@ from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
-from support.element_robots import COVERED, cased, samples
+from support.element_robots import COVERED, cased
 from support.library import NAMES, library_robot
 from support.random_robots.legs import CASES
 from support.uncompiled import ALL, any_robot
-
-# ---- chain
-#
-# The bodies of a leg over its motion basis: those of the tree, and what keeps the leg together is zero.
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "orthoglide", "delta4", "c5"])
-def test_constraints_hold_along_the_motion(name: str) -> None:
-    """Rates that are zero are so with their derivatives, and bodies move as the tree says."""
-    robot = any_robot(name)
-    state, a, _ = samples(robot)[0]
-    at = ElementGeometry(robot, state.now.motion.poses)
-    motion = element_motion(state, a)
-    for moved in motion.legs:
-        made = leg_bodies(at, moved.leg, moved.u)
-        nacelle = motion.nacelle[moved.leg.rods[0].nacelle]
-        zeros = [*made.zeros, *end_zeros(at, moved.leg, made.ends, nacelle)]
-        for zero in zeros:
-            assert np.max(np.abs(zero.now)) < 1e-11
-            assert np.max(np.abs(zero.next)) < 1e-9
-        for body, rigid in made.bodies.items():
-            twist = state.moving.velocity.twists[body]
-            p = state.now.motion.poses[body].p
-            np.testing.assert_allclose(rigid.w.now, twist[3:], atol=1e-10)
-            np.testing.assert_allclose(rigid.at(p).now, twist[:3] + np.cross(twist[3:], p), atol=1e-10)
-
 
 # ---- The element state from encoders, against that of the pose
 

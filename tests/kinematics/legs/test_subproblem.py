@@ -16,11 +16,9 @@ from nacelle.kinematics.forward.spheres import driven_joint, leg_sphere
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.serial import (
     angle_equation,
-    angle_onto,
     circle_to_point,
     line_to_point,
     rotate,
-    rotate_back,
     spherical_aim,
     stretch,
     two_angles,
@@ -29,10 +27,9 @@ from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
 from nacelle.model.robot import Robot
-from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
-from support.random_robots.legs import CASES, HEXAPOD_LEGS, TRANSLATING_LEGS
+from support.random_robots.legs import CASES
 from support.uncompiled import open_loops, poses_around
 
 numbers = st.floats(-2.0, 2.0, allow_nan=False)
@@ -181,18 +178,6 @@ def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) ->
     assert min(off) < 1e-10 / margin
 
 
-@settings(max_examples=40)
-@given(vectors, angles)
-def test_turn_onto(d: np.ndarray, q: float) -> None:
-    if np.hypot(*d[:2]) < 0.05:
-        return
-    turn = angle_onto(d, turned(q, d))
-    assert abs(turn.c - np.cos(q)) < 1e-12
-    assert abs(turn.s - np.sin(q)) < 1e-12
-    assert_same(rotate(turn, d), turned(q, d), 1e-13)
-    assert np.max(np.abs(rotate_back(turn, turned(q, d)) - d)) < 1e-12
-
-
 @settings(max_examples=60)
 @given(vectors, seeds)
 def test_ball_aim(d: np.ndarray, seed: int) -> None:
@@ -215,21 +200,6 @@ def test_ball_aim(d: np.ndarray, seed: int) -> None:
     assert turn == pytest.approx(np.arccos(np.clip(cosine, -1.0, 1.0)), abs=1e-6)
 
 
-def test_over_batches() -> None:
-    """The same formulas over batches, sample by sample."""
-    rng = np.random.default_rng(0)
-    e, w = rng.normal(size=(2, 50, 3))
-    length2 = np.linalg.norm(w - e, axis=1) ** 2 * rng.uniform(0.9, 1.1, 50)
-    value, margin, _ = circle_to_point(
-        from_samples(e, 1), from_samples(w, 1), from_samples(length2, 0)[()], 1
-    )
-    c, s, g = (to_samples(part) for part in (value.c, value.s, margin))
-    for k in range(50):
-        with np.errstate(invalid="ignore"):
-            one, its_margin, _ = circle_to_point(e[k], w[k], length2[k], 1)
-        np.testing.assert_allclose([c[k], s[k], g[k]], [one.c, one.s, its_margin], rtol=1e-14, atol=1e-14)
-
-
 # ---- Legs in closed form: recognition from numbers, branches, and what makes a form apply or not
 
 
@@ -240,18 +210,6 @@ def moved_frame(robot: Robot, joint: int, side: str, change: Callable[[Pose], Po
 
 
 # ------------------------------------------------------------------------------------- recognition
-
-
-@pytest.mark.parametrize("kind", [name for name, how in HEXAPOD_LEGS.items() if how[2] is not None])
-def test_hexapod_forms(kind: str) -> None:
-    robot = CASES[f"6 {kind}"](7).robot
-    assert {leg_type(robot, leg).form for leg in robot.legs} == {HEXAPOD_LEGS[kind][2]}
-
-
-@pytest.mark.parametrize("kind", TRANSLATING_LEGS)
-def test_translating_forms(kind: str) -> None:
-    robot = CASES[f"3 {kind}"](7).robot
-    assert {leg_type(robot, leg).form for leg in robot.legs} == {TRANSLATING_LEGS[kind][2]}
 
 
 @pytest.mark.parametrize("size", [1e-14, 1e-8])
@@ -283,19 +241,6 @@ def test_axes_must_meet(kind: str, size: float) -> None:
     # Along its own axis the frame may be anywhere.
     along = moved_frame(robot, second, "frame_predecessor", lambda f: Pose(f.R, f.p + 0.3 * f.R[:, 2]))
     assert leg_type(along, along.legs[0]).form == form
-
-
-def test_unequal_rods_are_no_parallelogram() -> None:
-    robot = CASES["3 RRPaR"](2).robot
-    leg = robot.legs[0]
-    fold = next(
-        c
-        for c in leg.closures
-        if robot.joints[c].predecessor in leg.bodies and robot.joints[c].successor in leg.bodies
-    )
-    longer = moved_frame(robot, fold, "frame_predecessor", lambda f: Pose(f.R, f.p * (1 + 1e-6)))
-    assert leg_type(robot, leg).form == "parallelogram"
-    assert leg_type(longer, longer.legs[0]).form == ""
 
 
 def test_a_closure_that_holds_no_point_has_no_form() -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
-from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import nacelle
@@ -40,16 +39,10 @@ from nacelle.spatial.inertia import (
 )
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import (
-    left_jacobian,
-    left_jacobian_bias,
-    log_rotation,
     nearest_rotation,
     quat_from_vector,
     rotation_quat,
-    rotation_vector,
-    skew,
 )
-from nacelle.spatial.scalar import Array
 from support import described
 from support.compare import assert_same
 from support.described import mechanism
@@ -296,8 +289,6 @@ def test_angles_that_count_turns() -> None:
 # ---- The pose from x and back, and the maps between rates of its numbers and the twist
 
 seeds = st.integers(0, 2**32 - 1)
-# Zero, below and above the bound of the series, and large.
-LENGTHS = (0.0, 1e-9, 1e-4, 0.0316, 0.0317, 0.3, 2.0, 3.1)
 MOTIONS = (
     ("x", "y", "z"),
     ("x", "y", "z", "rz"),
@@ -310,36 +301,6 @@ MOTIONS = (
     ("rx", "ry", "rz"),
     ("x", "y", "z", "rx", "ry", "rz"),
 )
-
-
-def direction(seed: int) -> Array:
-    v = np.random.default_rng(seed).normal(size=3)
-    return v / np.linalg.norm(v)
-
-
-@pytest.mark.parametrize("length", LENGTHS)
-def test_rotation_vector(length: float) -> None:
-    for seed in range(5):
-        r = length * direction(seed)
-        assert_same(rotation_vector(r), expm(skew(r)), 4e-15)
-        assert_same(rotation_vector(r), Rotation.from_rotvec(r).as_matrix(), 1e-15)
-        assert np.max(np.abs(log_rotation(rotation_vector(r)) - r)) < 1e-14
-
-
-@pytest.mark.parametrize("length", LENGTHS)
-def test_left_jacobian(length: float) -> None:
-    """w = J(r) r' and its derivative, by differences of the rotation along r + t d + t^2 e / 2."""
-    rng = np.random.default_rng(3)
-    r, d, e = length * direction(1), rng.normal(size=3), rng.normal(size=3)
-    t = stencil(np.zeros(1))[0]
-    path = r + t[:, None] * d + 0.5 * t[:, None] ** 2 * e
-    speed = d + t[:, None] * e
-    w = np.stack([left_jacobian(a) @ b for a, b in zip(path, speed, strict=True)])
-    R = np.stack([rotation_vector(a) for a in path])
-    W = difference(R[None])[0] @ R[4].T
-    assert_same(w[4], [W[2, 1], W[0, 2], W[1, 0]], 1e-12)
-    dw = left_jacobian(r) @ e + left_jacobian_bias(r, d)
-    assert_same(dw, difference(w[None])[0], 1e-11)
 
 
 def with_motion(motion: tuple[str, ...], seed: int) -> Robot:

@@ -293,14 +293,6 @@ def test_universal_elbows_take_the_spin_away() -> None:
     assert check(mechanisms.rod_pairs(spinning="universal", asymmetric=True)).errors == ()
 
 
-def test_spinning_axis_is_that_of_the_rod() -> None:
-    found = mobility(library_robot("delta"))
-    assert len(found.spinning) == 6
-    for body, axis in ((spin.body, spin.axis) for spin in found.spinning):
-        assert "rod" in library_robot("delta").bodies[body].name
-        np.testing.assert_allclose(np.abs(axis), [1.0, 0.0, 0.0], atol=1e-12)
-
-
 def test_motor_in_a_revolute_closure() -> None:
     """The same Sarrus linkage, driven at the joint where the loop is cut."""
     description = mechanisms.sarrus()
@@ -526,12 +518,6 @@ def test_wrong_motion_names_the_right_one() -> None:
     description = {**mechanisms.sarrus(), "motion": ["x"]}
     reported = messages(description)
     assert any("[z]" in line for line in reported)
-
-
-def test_asymmetric_rods_that_spin_are_an_error() -> None:
-    reported = messages(mechanisms.rod_pairs(asymmetric=True))
-    assert len(reported) == 6
-    assert all("spins idly" in line and "universal" in line for line in reported)
 
 
 def test_struts_on_balls_spin_as_a_whole() -> None:

@@ -16,7 +16,6 @@ from scipy.spatial.transform import Rotation, Slerp
 from nacelle.errors import TableError
 from nacelle.kinematics.trajectory import (
     BSpline,
-    Chain,
     Circle,
     Line,
     Polyline,
@@ -285,13 +284,6 @@ def test_speed_along_the_circle() -> None:
     np.testing.assert_array_equal(x[:, 2], 0.3)
 
 
-def test_whole_turns_repeat() -> None:
-    circle = Circle([0, 0], 1.0, motion="xy", duration=1.0, timing="uniform", start_angle=0.3)
-    twice = Chain(circle, circle)
-    assert twice.duration == 2.0
-    np.testing.assert_allclose(twice(1.3).x, circle(0.3).x, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -440,14 +432,6 @@ def test_it_goes_through_all_points(degree: int, rest: bool, seed: int) -> None:
     np.testing.assert_allclose(x[:, :3], points[:, :3], atol=1e-11)
     turned = Rotation.from_quat(x[:, 3:]) * Rotation.from_quat(points[:, 3:]).inv()
     assert turned.magnitude().max() < 1e-12
-
-
-@pytest.mark.parametrize("degree", [5, 7])
-def test_from_rest_to_rest(degree: int) -> None:
-    spline = BSpline(random_points(np.random.default_rng(0), 6), motion="se3", duration=3.0, degree=degree)
-    _, v, a = spline([0.0, 3.0])
-    np.testing.assert_allclose(v, 0.0, atol=1e-11)
-    np.testing.assert_allclose(a, 0.0, atol=1e-9)
 
 
 def test_plain_coordinates_are_those_of_scipy() -> None:

@@ -1,4 +1,4 @@
-"""Trajectories: times, series of Fourier, periods, steps, tables, timing laws, scaling to limits."""
+"""Trajectories: times, series of Fourier, periods, tables, timing laws, scaling to limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.interpolate import BSpline as ScipySpline
 from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.trajectory import (
@@ -40,7 +39,6 @@ from nacelle.kinematics.trajectory.base import (
     read_times,
     reason_not_periodic,
 )
-from nacelle.kinematics.trajectory.bspline import Steps, interpolant, interpolating_steps
 from nacelle.model.platform import Motion
 
 # ---- What trajectories are made of is checked: poses, signs of quaternions, limits and times
@@ -81,13 +79,6 @@ def test_the_series() -> None:
         ddy = -(k**2 * (a * np.sin(k * t) + b * np.cos(k * t))).sum(axis=0)
         np.testing.assert_allclose(found(t).x, center + y, atol=1e-13)
         np.testing.assert_allclose(found(t).a, ddy, rtol=1e-12, atol=1e-10)
-
-
-def test_it_is_periodic() -> None:
-    a, b = np.random.default_rng(1).normal(size=(2, 2, 6))
-    found = Fourier([0, 0, 0, 0, 0, 0, 1], a, b, motion="se3", frequency=2.0, duration=1.3)
-    for here, later in zip(found([0.1, 0.7]), found([0.6, 1.2]), strict=True):
-        np.testing.assert_allclose(here, later, atol=1e-9)
 
 
 def test_rotations_are_about_the_orientation_of_the_centre() -> None:
@@ -138,34 +129,6 @@ def _turns() -> list[tuple[list[float], list[float]]]:
     """A whole turn about z in three parts: the quaternion goes from 1 to -1."""
     at = [[0.0, 0.0, float(np.sin(k * np.pi / 3.0)), float(np.cos(k * np.pi / 3.0))] for k in range(4)]
     return list(itertools.pairwise(at))
-
-
-# ---- Step functions between points: the band that is kept is the whole spline, against SciPy
-
-
-def unrolled(steps: Steps, degree: int, points: int) -> np.ndarray:
-    """D (control points, points - 1), with 1 before the band of a row and 0 after it."""
-    count, width = steps.band.shape
-    D = np.empty((count, points - 1))
-    for i in range(count):
-        start = i - steps.shift - steps.width - degree
-        for k in range(1, points):
-            c = k - start
-            D[i, k - 1] = steps.band[i, c] if 0 <= c < width else float(c < 0)
-    return D
-
-
-@pytest.mark.parametrize("rest", [True, False])
-@pytest.mark.parametrize(("points", "degree"), [(6, 3), (120, 3), (150, 5)])
-def test_steps_from_zero_to_one(points: int, degree: int, rest: bool) -> None:
-    times = np.cumsum(np.random.default_rng(points).uniform(0.5, 1.5, points))
-    D = unrolled(interpolating_steps(times, degree, rest), degree, points)
-    knots, _ = interpolant(np.zeros((points, 1)), times, degree, rest)
-    F = ScipySpline(knots, D, degree)
-    expected = (np.arange(points)[:, None] >= np.arange(1, points)).astype(float)
-    np.testing.assert_allclose(F(times), expected, rtol=0, atol=1e-12)
-    if rest:
-        np.testing.assert_allclose(F(times[[0, -1]], 1), 0.0, atol=1e-10)
 
 
 # ---- Sampling, and tables that are read back

@@ -29,6 +29,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import is_zero
 from support.compare import assert_same
+from support.forty_digits import precise
 from support.library import NAMES, library_robot
 from support.pairwise import FAMILIES, pairwise
 from support.random_robots.described import RandomRobot, any_tree, any_trees, closing, closings
@@ -132,100 +133,22 @@ def test_second_derivatives_by_differences(made: RandomRobot, seed: int) -> None
 # -------------------------------------------------------------------------------------- mpmath
 
 
-def precise(array: np.ndarray) -> np.ndarray:
-    """The same numbers as mpmath numbers."""
-    return np.array([mpmath.mpf(float(v)) for v in np.ravel(array)], dtype=object).reshape(np.shape(array))
-
-
 def rounded(array: np.ndarray) -> np.ndarray:
     return np.array(np.vectorize(float)(array), dtype=float) if np.size(array) else np.zeros(np.shape(array))
 
 
-def precise_turn(vector: np.ndarray) -> np.ndarray:
-    """Quaternion (x y z w) of a rotation vector."""
-    angle = mpmath.sqrt(sum(v * v for v in vector))
-    if angle == 0:
-        return np.array([mpmath.mpf(0)] * 3 + [mpmath.mpf(1)], dtype=object)
-    return np.array(
-        [*(mpmath.sin(angle / 2) / angle * v for v in vector), mpmath.cos(angle / 2)], dtype=object
-    )
+def robot_of(case: str | int) -> Robot:
+    """A robot of the library by its name, a random tree by its seed."""
+    return library_robot(case) if isinstance(case, str) else any_tree(case).robot
 
 
-def precise_matrix(quat: np.ndarray) -> np.ndarray:
-    """R = (w^2 - v.v) 1 + 2 v v^T + 2 w v^: not the form used in the package."""
-    v, w = quat[:3], quat[3]
-    hat = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]], dtype=object)
-    eye = np.array([[mpmath.mpf(int(i == j)) for j in range(3)] for i in range(3)], dtype=object)
-    return (w * w - v.dot(v)) * eye + 2 * np.outer(v, v) + 2 * w * hat
-
-
-def precise_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    va, vb = a[:3], b[:3]
-    cross = np.array(
-        [va[1] * vb[2] - va[2] * vb[1], va[2] * vb[0] - va[0] * vb[2], va[0] * vb[1] - va[1] * vb[0]],
-        dtype=object,
-    )
-    return np.append(a[3] * vb + b[3] * va + cross, a[3] * b[3] - va.dot(vb))
-
-
-def precise_advance(robot: Robot, platform: Pose, q: np.ndarray, step: np.ndarray) -> tuple[Pose, np.ndarray]:
-    """Move the tree in many digits: the platform in base axes, balls in the axes of the successor."""
-    m = robot.platform_nv
-    R = platform.R
-    if m == 6:
-        R = precise_matrix(precise_turn(step[3:6])).dot(R)
-    moved = [Pose(R, platform.p + step[:3])]
-    result, i, k = list(q), 0, m
-    for joint in robot.tree_joints:
-        for primitive in joint.primitives:
-            if primitive.nq == 4:
-                result[i : i + 4] = precise_product(q[i : i + 4], precise_turn(step[k : k + 3]))
-            else:
-                result[i] = q[i] + step[k]
-            i, k = i + primitive.nq, k + primitive.nv
-    return moved[0], np.array(result, dtype=object)
-
-
-def precise_state(robot: Robot, seed: int) -> tuple[Pose, np.ndarray, Pose, np.ndarray]:
-    """A random state as floats and as mpmath numbers, rotations exact in both as far as they can be."""
-    platform, q = next(states(robot, seed))
-    return platform, q, Pose(precise(platform.R), precise(platform.p)), precise(q)
-
-
-def check_jacobian_in_many_digits(robot: Robot, seed: int) -> None:
-    platform, q, platform_mp, q_mp = precise_state(robot, seed)
-    jacobian = evaluate(robot, platform, q).jacobian
-    count = robot.platform_nv + robot.nv
-    with mpmath.workdps(50):
-        h = mpmath.mpf(10) ** -15
-        columns = []
-        for k in range(count):
-            step = np.array([h if j == k else mpmath.mpf(0) for j in range(count)], dtype=object)
-            ends = [
-                evaluate(robot, *precise_advance(robot, platform_mp, q_mp, s * step)).residual
-                for s in (1, -1)
-            ]
-            columns.append([float((a - b) / (2 * h)) for a, b in zip(*ends, strict=True)])
-    # Rounding alone is left: a dozen products of rotations that are rotations to 1e-16.
-    assert_same(jacobian, np.array(columns).T.reshape(jacobian.shape), 2e-14)
-
-
-@pytest.mark.parametrize("name", ["fivebar", "c5"])
-def test_jacobian_in_many_digits(name: str) -> None:
-    check_jacobian_in_many_digits(library_robot(name), 3)
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_jacobian_in_many_digits_random(seed: int) -> None:
-    check_jacobian_in_many_digits(any_tree(seed).robot, seed)
-
-
-def check_precise_values(robot: Robot, seed: int) -> None:
-    platform, q, platform_mp, q_mp = precise_state(robot, seed)
+@pytest.mark.parametrize("case", [*range(100, 106), *NAMES])
+def test_mpmath(case: str | int) -> None:
+    robot = robot_of(case)
+    platform, q = next(states(robot, 5))
     ours = tree_motion(robot, platform, q)
     with mpmath.workdps(40):
-        theirs = tree_motion(robot, platform_mp, q_mp)
+        theirs = tree_motion(robot, Pose(precise(platform.R), precise(platform.p)), precise(q))
         closed = closure_state(robot, theirs)
         compare_motion(ours, [(rounded(p.R), rounded(p.p)) for p in theirs.poses], rounded(theirs.columns))
         state = closure_state(robot, ours)
@@ -242,22 +165,14 @@ def compare_motion(ours: TreeMotion, poses: list[tuple[np.ndarray, np.ndarray]],
     assert_same(ours.columns, columns, 1e-14, "columns")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_mpmath_library(name: str) -> None:
-    check_precise_values(library_robot(name), 5)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_mpmath_random(seed: int) -> None:
-    check_precise_values(any_tree(100 + seed).robot, seed)
-
-
 # -------------------------------------------------------------------------------------- symbols
 
 
-def check_symbols(robot: Robot, seed: int) -> None:
+@pytest.mark.parametrize("case", [*range(200, 206), *NAMES])
+def test_symbols(case: str | int) -> None:
     """A scalar that cannot be compared, converted or written in place gives the same numbers."""
-    platform, q = next(states(robot, seed))
+    robot = robot_of(case)
+    platform, q = next(states(robot, 7))
     ours = tree_motion(robot, platform, q)
     motion = tree_motion(robot, Pose(symbols(platform.R), symbols(platform.p)), symbols(q))
     state = closure_state(robot, motion)
@@ -266,16 +181,6 @@ def check_symbols(robot: Robot, seed: int) -> None:
     assert_same(values(state.residual), expected.residual, 1e-14)
     assert_same(values(state.jacobian), expected.jacobian, 1e-14)
     assert any(isinstance(v, Symbol) for v in np.ravel(state.residual)) or not robot.closures
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_symbols_library(name: str) -> None:
-    check_symbols(library_robot(name), 7)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_symbols_random(seed: int) -> None:
-    check_symbols(any_tree(200 + seed).robot, seed)
 
 
 # -------------------------------------------------------------------------------------- batches
@@ -492,28 +397,25 @@ def one_closure(kind: JointKind) -> Robot:
     return robot
 
 
-def test_flipped_axes_are_told() -> None:
-    """A revolute closure turned by half a turn about x satisfies its equations but is flipped."""
-    robot = one_closure(JointKind.REVOLUTE)
-    joint = robot.closures[0]
-    over = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
-    platform = joint.frame_predecessor @ over @ joint.frame_successor.inverse()
-    motion = tree_motion(robot, platform, np.zeros(1))
-    assert closed(robot, closure_state(robot, motion), 1e-15)
-    assert is_flipped(joint, motion)
-    straight = joint.frame_predecessor @ joint.frame_successor.inverse()
-    assert not is_flipped(joint, tree_motion(robot, straight, np.zeros(1)))
+OVER = [1.0, -1.0, -1.0]
 
 
-@pytest.mark.parametrize("turn", [[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-@pytest.mark.parametrize("kind", [JointKind.PRISMATIC, JointKind.FIXED])
-def test_half_turns_of_aligned_frames_are_flipped(kind: JointKind, turn: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "turn"),
+    [
+        (JointKind.REVOLUTE, OVER),
+        *itertools.product((JointKind.PRISMATIC, JointKind.FIXED), (OVER, OVER[::-1], [-1.0, 1.0, -1.0])),
+    ],
+)
+def test_half_turns_satisfy_the_equations_but_are_flipped(kind: JointKind, turn: list[float]) -> None:
     robot = one_closure(kind)
     joint = robot.closures[0]
-    platform = joint.frame_predecessor @ Pose(np.diag(turn), np.zeros(3)) @ joint.frame_successor.inverse()
-    motion = tree_motion(robot, platform, np.zeros(1))
-    assert closed(robot, closure_state(robot, motion), 1e-15)
-    assert is_flipped(joint, motion)
+    for turned in (turn, [1.0, 1.0, 1.0]):
+        over = Pose(np.diag(turned), np.zeros(3))
+        platform = joint.frame_predecessor @ over @ joint.frame_successor.inverse()
+        motion = tree_motion(robot, platform, np.zeros(1))
+        assert closed(robot, closure_state(robot, motion), 1e-15)
+        assert is_flipped(joint, motion) == (turned is turn)
 
 
 @pytest.mark.parametrize("name", NAMES)

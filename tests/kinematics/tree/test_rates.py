@@ -21,6 +21,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
+from support.forty_digits import precise
 from support.pinocchio_tree import pinocchio_tree
 from support.random_robots.legs import CASES
 from support.uncompiled import (
@@ -212,15 +213,11 @@ def test_random_legs(name: str) -> None:
 # ------------------------------------------------------------------------------------ forty digits
 
 
-def high(values: Array) -> Array:
-    return np.array([mpmath.mpf(float(value)) for value in np.ravel(values)], dtype=object)
-
-
 def exact_path(mechanism: Mechanism, x: Array, v: Array, a: Array, t: object) -> Array:
     """A path over mpmath with the twist v and its derivative a at t = 0: q = exp(w t + dw t^2 / 2) q_0."""
     layout = mechanism.layout
-    step = [vk * t + ak * t * t / 2 for vk, ak in zip(high(v), high(a), strict=True)]
-    result = list(high(x))
+    step = [vk * t + ak * t * t / 2 for vk, ak in zip(precise(v), precise(a), strict=True)]
+    result = list(precise(x))
     if layout.quaternion is not None:
         quat = result[layout.quaternion]
         length = mpmath.sqrt(sum(c * c for c in quat))
@@ -242,7 +239,7 @@ def exact_path(mechanism: Mechanism, x: Array, v: Array, a: Array, t: object) ->
 
 def exact_poses(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """Poses of all bodies over mpmath; y is iterated to forty digits."""
-    y = high(y)
+    y = precise(y)
     for _ in range(4 if mechanism_of(robot).ny else 0):
         y = y + newton_steps.closing_step(robot, y, x)["dy"]
     motion = configuration(robot, x, y).motion
@@ -256,10 +253,6 @@ def high_matrix(M: Array) -> Array:
 
 
 EXACT = ("fivebar", "gough-stewart", "delta-codourey", "dymo", "orthoglide", "c5", "h4", "dymo/orientational")
-
-
-def unskew(M: Array) -> Array:
-    return np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0], M[:, 1, 0] - M[:, 0, 1]], axis=1) / 2
 
 
 @pytest.mark.parametrize("name", EXACT)

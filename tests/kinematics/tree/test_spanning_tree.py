@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nacelle.kinematics.tree.spanning_tree import CosSin, read_angle, tree_motion
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_about_com, transform_parameters
+from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.library import NAMES, library_robot
@@ -36,20 +36,15 @@ def tree_for(robot: Robot, platform: Pose) -> PinocchioTree:
     return pinocchio_tree(robot, platform.R)
 
 
-def check_poses(robot: Robot, seed: int) -> None:
-    platform, q, _, _ = random_state(robot, seed)
-    theirs = tree_for(robot, platform).state(platform, q)
-    poses = tree_motion(robot, platform, q).poses
-    expected = [theirs.pose(k) for k in range(len(robot.bodies))]
-    assert_same([pose.R for pose in poses], [pose.rotation for pose in expected], what="rotations")
-    assert_same([pose.p for pose in poses], [pose.translation for pose in expected], what="positions")
-
-
-def check_twists(robot: Robot, seed: int) -> None:
+def check(robot: Robot, seed: int) -> None:
+    """Poses, twists and Jacobians; a rate moves a body if it is between body and base, and only then."""
     platform, q, u, rng = random_state(robot, seed)
     theirs = tree_for(robot, platform).state(platform, q, u)
     motion = tree_motion(robot, platform, q)
     bodies = range(len(robot.bodies))
+    expected = [theirs.pose(k) for k in bodies]
+    assert_same([pose.R for pose in motion.poses], [pose.rotation for pose in expected], what="rotations")
+    assert_same([pose.p for pose in motion.poses], [pose.translation for pose in expected], what="positions")
     assert_same([motion.jacobian(k) @ u for k in bodies], [theirs.twist(k) for k in bodies], what="twists")
     assert_same([motion.jacobian(k) for k in bodies], [theirs.jacobian(k) for k in bodies], what="Jacobians")
     point = rng.normal(size=3)
@@ -58,73 +53,21 @@ def check_twists(robot: Robot, seed: int) -> None:
         [theirs.point_jacobian(k, point) for k in bodies],
         what="Jacobians at a point",
     )
-
-
-def check_movers(robot: Robot, seed: int) -> None:
-    """A rate moves a body if it is on the way from the body to the base, and only then."""
-    platform, q, _, _ = random_state(robot, seed)
-    theirs = tree_for(robot, platform).state(platform, q)
-    motion = tree_motion(robot, platform, q)
-    for k in range(len(robot.bodies)):
+    for k in bodies:
         moved = np.any(np.abs(theirs.jacobian(k)) > 1e-9, axis=0)
         np.testing.assert_array_equal(motion.movers[k], moved)
 
 
 @pytest.mark.parametrize("name", NAMES)
-class TestLibrary:
-    def test_sizes(self, name: str) -> None:
-        robot = library_robot(name)
-        model = pinocchio_tree(robot).model
-        platform_nq = 3 if robot.nacelle.kind == "point" else 7
-        assert model.nv == robot.platform_nv + robot.nv
-        assert model.nq == platform_nq + robot.nq
-
-    def test_poses(self, name: str) -> None:
-        check_poses(library_robot(name), 1)
-
-    def test_twists(self, name: str) -> None:
-        check_twists(library_robot(name), 2)
-
-    def test_movers(self, name: str) -> None:
-        check_movers(library_robot(name), 0)
-
-    def test_inertias_in_the_base(self, name: str) -> None:
-        """The ten parameters seen from the base: Steiner and rotation done by Pinocchio."""
-        robot = library_robot(name)
-        platform, q, _, _ = random_state(robot, 1)
-        theirs = tree_for(robot, platform).state(platform, q)
-        ours, expected = [], []
-        for k, pose in enumerate(tree_motion(robot, platform, q).poses):
-            ten = np.array(robot.bodies[k].inertia)
-            if ten[0] == 0.0:
-                continue
-            com = ten[1:4] / ten[0]
-            local = pin.Inertia(ten[0], com, inertia_about_com(ten))
-            assert_same(ten, local.toDynamicParameters(), what=robot.bodies[k].name)
-            assert_same(spatial_inertia(ten), local.matrix(), what=robot.bodies[k].name)
-            ours.append(transform_parameters(pose.R, pose.p, ten))
-            expected.append(theirs.pose(k).act(local).toDynamicParameters())
-        assert_same(ours, expected, what="inertias in the base")
+def test_library(name: str) -> None:
+    for seed in range(3):
+        check(library_robot(name), seed)
 
 
-@pytest.mark.slow
 @settings(max_examples=30)
 @given(any_trees(), seeds)
-def test_poses_of_random_trees(made: RandomRobot, seed: int) -> None:
-    check_poses(made.robot, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(any_trees(), seeds)
-def test_twists_of_random_trees(made: RandomRobot, seed: int) -> None:
-    check_twists(made.robot, seed)
-
-
-@settings(max_examples=15)
-@given(any_trees(), seeds)
-def test_movers_of_random_trees(made: RandomRobot, seed: int) -> None:
-    check_movers(made.robot, seed)
+def test_random_trees(made: RandomRobot, seed: int) -> None:
+    check(made.robot, seed)
 
 
 @pytest.mark.slow

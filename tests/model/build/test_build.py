@@ -359,32 +359,6 @@ def graph(*legs: tuple[str, ChainDraft]) -> tuple[BodyGraph, list[str]]:
 
 
 ARM = (("hip", "base", "arm"), ("knee", "arm", "rod"))
-END = (("end", "rod", "plate"),)
-
-
-def test_legs_that_touch_are_one_leg() -> None:
-    bridge = (*END, ("bridge", "rod", "b.rod"))
-    made, faults = graph(
-        ("a", chain("arm rod", ARM, bridge)),
-        ("b", chain("arm rod", ARM, END)),
-        ("c", chain("arm rod", ARM, END)),
-    )
-    assert not faults
-    assert sorted(map(sorted, made.groups)) == [["a.arm", "a.rod", "b.arm", "b.rod"], ["c.arm", "c.rod"]]
-    assert made.leg_names() == ["a-b", "c"]
-
-
-def test_predecessors_are_placed_first_whatever_the_order_of_writing() -> None:
-    made, faults = graph(("a", chain("arm rod", tuple(reversed(ARM)), END)))
-    assert not faults
-    assert [edge.draft.name for edge in made.tree] == ["hip", "knee"]
-    assert [edge.draft.name for edge in made.closing] == ["end"]
-
-
-def test_a_joint_on_the_nacelle_cuts_the_loop() -> None:
-    made, faults = graph(("a", chain("arm rod", (*ARM, *END))))
-    assert not faults
-    assert [edge.draft.name for edge in made.closing] == ["end"]
 
 
 @pytest.mark.parametrize(

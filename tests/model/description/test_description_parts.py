@@ -19,7 +19,7 @@ from nacelle.model.description.drive import ActuatorSpec, DriveSpec
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec
 from nacelle.model.description.schema import main, schema_text, shipped_schema
-from nacelle.model.description.version import NEW, NEWEST, OLDEST, _new_in, oldest_format
+from nacelle.model.description.version import NEW, NEWEST, OLDEST, oldest_format
 from nacelle.model.joint import JointKind
 
 # ---- Sections and materials that a flexible link may have, and those that cannot be
@@ -174,25 +174,6 @@ def test_what_is_wrong_has_its_place(old: str, new: str, words: str) -> None:
 
 
 # ---- Drives as written: quantities wait for the kind of joint, single entries become lists
-
-
-def test_quantities_stay_as_written() -> None:
-    drive = DriveSpec(
-        friction={"viscous": "0.1 N*m*s/rad"}, spring={"stiffness": "2 N/m"}, limits=["-1 m", "1 m"]
-    )
-    assert drive.friction is not None
-    assert [entry.viscous for entry in drive.friction] == ["0.1 N*m*s/rad"]
-    assert drive.spring is not None
-    assert [entry and (entry.stiffness, entry.rest) for entry in drive.spring] == [("2 N/m", 0.0)]
-    assert drive.limits == ["-1 m", "1 m"]
-
-
-def test_one_entry_an_axis_some_without_a_spring() -> None:
-    drive = DriveSpec(friction=[{"coulomb": 1}, {"coulomb": 2}], spring=[None, {"stiffness": 3}])
-    assert drive.friction is not None
-    assert [entry.coulomb for entry in drive.friction] == [1, 2]
-    assert drive.spring is not None
-    assert drive.spring[0] is None
 
 
 @pytest.mark.parametrize(
@@ -376,15 +357,6 @@ def test_a_new_robot_is_written_in_the_newest_version_and_keeps_its_hash() -> No
 def test_an_unknown_version_names_those_that_exist() -> None:
     with pytest.raises(DescriptionError, match="nacelle/1' or 'nacelle/2'"):
         nacelle.loads(_PENDULUM.replace("nacelle/2", "nacelle/3"))
-
-
-def test_patterns_find_every_place() -> None:
-    data = {
-        "legs": [{"joints": {"a": {"stop": 1}}}, {"joints": {"b": {}}}],
-        "nacelle": {"joints": {"c": {"stop": 2}}},
-    }
-    found = [path for _, path in _new_in(data)]
-    assert found == [("legs", 0, "joints", "a", "stop"), ("nacelle", "joints", "c", "stop")]
 
 
 def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document() -> None:

@@ -85,11 +85,6 @@ def test_what_is_wrong(entries: dict[str, Any], message: str, hint: str) -> None
     assert error["loc"][0] == next(iter(entries))
 
 
-def test_names_of_bodies_in_legs() -> None:
-    assert sample(joint="leg1.arm").joint == "leg1.arm"
-    assert sample(name=3).name == "3"
-
-
 # ---- Couplings and screws as they are written: units, names, faults at their places, and back to text
 
 ARM: dict[str, Any] = {

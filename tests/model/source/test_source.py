@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError, NacelleError
@@ -14,32 +13,7 @@ from nacelle.model.source.reference import MAX_EXPANDED, Substitution
 from nacelle.model.source.template import MAX_LEGS, Expander
 from nacelle.model.source.yaml import read_yaml
 
-# ---- Nodes remember where they are, and paths lead to them
-
-TEXT = """\
-name: arm
-legs:
-  - joints:
-      knee: {type: revolute}
-"""
-
-
-def test_marks_are_those_of_the_text() -> None:
-    source = read_yaml(TEXT, "arm.yaml")
-    lines = TEXT.splitlines()
-    mark, node = source.root.find(("legs", 0, "joints", "knee", "type"))
-    assert node.plain() == "revolute"
-    assert lines[mark.line - 1][mark.column - 1 :].startswith("type")
-    # A path that leads nowhere ends at the last node that there is.
-    mark, _ = source.root.find(("legs", 0, "closures"))
-    assert mark.line == 3
-    problem = source.problem(("legs", 0, "joints"), "faulty")
-    assert (problem.file, problem.path, problem.line) == ("arm.yaml", "legs[0].joints", 3)
-
-
-def test_all_nodes_are_walked() -> None:
-    plain = [node.value for node in read_yaml(TEXT, "f").root.walk() if isinstance(node.value, str)]
-    assert plain == ["arm", "revolute"]
+# ---- Paths as texts, and what may be a key
 
 
 def test_texts() -> None:
@@ -53,23 +27,6 @@ def test_texts() -> None:
 # ---- python
 #
 # Python data as the source of a description: what YAML would have given, or an error with its place.
-
-
-def test_data_of_all_kinds_come_back_plain() -> None:
-    data = {
-        "name": "a",
-        "legs": ({"at": np.array([1.0, 2.0])}, []),
-        "on": True,
-        "mass": np.float64(2.0),
-        "no": None,
-    }
-    assert node_from_python(data).plain() == {
-        "name": "a",
-        "legs": [{"at": [1.0, 2.0]}, []],
-        "on": True,
-        "mass": 2.0,
-        "no": None,
-    }
 
 
 def test_what_is_no_data_is_refused() -> None:
@@ -127,13 +84,6 @@ def test_wrong_references(text: str, words: str) -> None:
     assert words in problems[0]
 
 
-def test_the_scale_of_a_multiple_leads_back_to_what_was_written() -> None:
-    substitution = Substitution(Source("<text>", Node("-$L/2")))
-    node = substitution.substitute(Node("-$L/2"), SCOPE, ())
-    assert node.origin.node is SCOPE["L"]
-    assert node.origin.scale == -0.5
-
-
 def test_no_text_grows_without_end() -> None:
     many = {"many": node_from_python([0.0] * 1000)}
     node = node_from_python(["$many"] * (MAX_EXPANDED // 1000 + 1))
@@ -185,12 +135,6 @@ def expanded(legs: Any, **root: Any) -> tuple[Any, list[str]]:
 
 def rod(place: float, mass: str = "1 kg") -> dict[str, Any]:
     return {"rod": {"mass": mass, "com": [place, 1.0, 0]}}
-
-
-def test_constants_and_templates_are_gone() -> None:
-    data, problems = expanded([{"template": "arm", "name": "left", "with": {"place": "-$L"}}])
-    assert not problems
-    assert data == {"name": "sample", "legs": [{"name": "left", "bodies": rod(-2.0)}]}
 
 
 def test_constants_may_use_those_before_them() -> None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -150,7 +146,6 @@ def test_rounding_of_numbers_explains_a_deviation_or_not() -> None:
 
 # ---- Identities by numbers: planted ones are found, near ones are not, cases are not taken for one side
 
-TESTS = Path(__file__).parents[2]
 seeds = st.integers(0, 2**32 - 1)
 # What has random values: cases and transcendental functions.
 SMOOTH = ("add", "sub", "mul", "div", "neg", "sin", "cos")
@@ -378,38 +373,3 @@ def test_a_program_without_finite_values() -> None:
     program = random_program(16455388, 60)
     found = with_identities(program, samples(program.input_size, 0))
     assert cost(found) <= cost(program)
-
-
-# ---- the same everywhere
-
-
-PRINTED = """
-import sys
-from decimal import Decimal
-sys.path.insert(0, {tests!r})
-from nacelle.program.identities.merge import with_identities
-from nacelle.program.identities.values import PreciseInputs
-from support.identities import Writer, samples
-from support.random_programs import random_program
-for seed in range(4):
-    program = random_program(seed, 80, operations=("add", "sub", "mul", "abs", "where", "sqrt"))
-    n = program.input_size
-    rows = [tuple(Decimal(7 * i + 3 * j + 1) / (11 + i * j) for i in range(n)) for j in range(6)]
-    print(with_identities(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * n)))
-"""
-
-
-@pytest.mark.slow
-def test_hash_seeds_change_nothing() -> None:
-    texts = set()
-    for seed in ("0", "77"):
-        run = subprocess.run(
-            [sys.executable, "-c", PRINTED.format(tests=str(TESTS))],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        texts.add(run.stdout)
-    assert len(texts) == 1
-    assert texts.pop().count("Program") == 4

@@ -27,7 +27,7 @@ from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
 from nacelle.report.draw.result import draw_bars, draw_panels
 from nacelle.report.draw.robot import apart, plot_robot, plot_scene
-from nacelle.report.draw.workspace import boundary_faces, plot_workspace
+from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.results.quantity import quantity_of_rows
 from nacelle.scene.colours import NACELLE_COLOUR
@@ -573,17 +573,6 @@ def test_a_volume_is_drawn_by_its_outer_faces(empty):
     drawn = by_gid(ax, "workspace")
     assert sum(len(c.get_facecolor()) for c in drawn) == faces
     assert ax.get_title() == "A workspace, 0.0123 m³"
-
-
-def test_the_faces_of_a_volume_look_outwards():
-    edges = [np.arange(4.0), np.arange(4.0), np.arange(4.0)]
-    solid = np.zeros((3, 3, 3), dtype=bool)
-    solid[1, 1, 1] = True
-    faces, cells = boundary_faces(solid, edges)
-    assert faces.shape == (6, 4, 3)
-    assert np.all(cells == 1)
-    out = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
-    assert np.all(np.sum(out * (faces.mean(axis=1) - 1.5), axis=1) > 0.0)
 
 
 def test_workspaces_that_cannot_be_drawn_are_refused():

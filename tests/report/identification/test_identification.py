@@ -25,7 +25,6 @@ from nacelle.report.identification import (
     identification_page,
     identification_verdict,
     interval_bar,
-    memory_figure,
     parameter_section,
     predicted_well,
     runs_of,
@@ -243,13 +242,6 @@ def test_autocorrelation_is_that_of_each_part() -> None:
     for lag in (1, 2, 3):
         pairs = sum(np.sum(off[part][:-lag] * off[part][lag:], axis=0) for part in fit.regression.parts())
         np.testing.assert_allclose(values[lag - 1], pairs / np.sum(off**2, axis=0), rtol=1e-9)
-
-
-def test_memory_is_drawn_to_lags_that_the_data_have() -> None:
-    fit = identified("fivebar").fit
-    drawn = memory_figure(fit, 0)
-    assert drawn.count('class="stem"') == min(40, fit.regression.count // 4)
-    assert drawn.count('class="bound"') == 2
 
 
 def widths(bar: str) -> list[float]:

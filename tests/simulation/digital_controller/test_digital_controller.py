@@ -30,11 +30,6 @@ def rows_of(**changes) -> np.ndarray:
     return DigitalController(held, T, **(first | changes)).rows(RigidPlant(robot), robot, 40)
 
 
-def test_rows() -> None:
-    assert np.array_equal(rows_of()[3], [6.0, 7.0])
-    assert np.array_equal(rows_of(reference=np.array([1.0, 2.0]))[39], [1.0, 2.0])
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -14,14 +14,13 @@ from nacelle.simulation.driven_plant import (
     DrivenPlant,
     accelerations_per_force,
     driven_model,
-    sliding_rate,
     sticking_rate,
 )
 from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
 from nacelle.simulation.feedback import RIGID
 from nacelle.simulation.flow import flow
 from nacelle.simulation.plant import RigidPlant
-from support.cart import MASS, cart
+from support.cart import cart
 from support.library import library_robot
 
 FRICTION = LuGre(0.1, 0.15, 0.01, 1000.0)
@@ -146,25 +145,6 @@ def test_small_limits_do_not_hide_the_mass() -> None:
     free = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=None, lag=1.0))
     steps = [p.default_step(p.state([0.0], [0.0])) for p in (plant, free)]
     assert steps[0] == pytest.approx(steps[1], rel=1e-9)
-
-
-def test_fastest_rates_of_a_mass() -> None:
-    numbers = Drives(stiction=FRICTION_OF_STEPS).numbers(cart())
-    poles = np.roots([1.0, 100.4 / MASS, 1e5 / MASS])
-    assert sticking_rate(numbers, np.eye(1) / MASS) == pytest.approx(np.max(np.abs(poles)))
-    w = np.geomspace(1e-6, 10.0, 1000)
-    assert np.max(FRICTION_OF_STEPS.relaxation(w)) == pytest.approx(1000.0, rel=1e-3)
-    assert sliding_rate(cart(), numbers, np.zeros(1), limits=False) == pytest.approx(1000.0)
-
-
-def test_sliding_of_the_textbook_is_bounded_by_described_speeds() -> None:
-    robot = library_robot("fivebar")  # 60 rad/s
-    numbers = Drives(stiction=dataclasses.replace(FRICTION_OF_STEPS, blend=math.inf)).numbers(robot)
-    w = np.array([-2e-3, 1e-3])
-    assert sliding_rate(robot, numbers, w, limits=False) == pytest.approx(200.0)
-    assert sliding_rate(robot, numbers, w, limits=True) == pytest.approx(6e6)
-    numbers = Drives(stiction=dataclasses.replace(FRICTION_OF_STEPS, blend=math.inf)).numbers(cart())
-    assert sliding_rate(cart(), numbers, np.zeros(1), limits=True) == 0.0
 
 
 def test_steps_beyond_the_limit_are_refused_and_do_grow() -> None:

@@ -14,7 +14,6 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.scene.motion import rotations
 from nacelle.spatial.pose import Pose
-from nacelle.view.browser.stage import wxyz
 from nacelle.view.session import Standing
 from nacelle.view.viewer import Viewer, view
 from support.described import mechanism
@@ -73,10 +72,6 @@ def test_out_of_reach_the_ghost_is_where_it_was_asked_for(viewer: Viewer) -> Non
     np.testing.assert_allclose(ghost.position[:2], [0.9, 0.3])
     viewer._loop.call(member.to_reference)
     assert not ghost.visible
-
-
-def test_quaternions_have_the_scalar_first() -> None:
-    np.testing.assert_allclose(wxyz(np.diag([1.0, -1.0, -1.0])), [0.0, 1.0, 0.0, 0.0], atol=1e-12)
 
 
 def test_colours_tell_how_a_pose_is() -> None:

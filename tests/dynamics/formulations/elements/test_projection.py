@@ -29,9 +29,6 @@ from support.uncompiled import any_robot, poses_around, solve_uncompiled
 CASED = tuple(name for name in CASES if cased(name))
 
 
-# ---------------------------------------------------------------------------- which robots
-
-
 # ---------------------------------------------------------------------------- against the tree
 
 
@@ -59,19 +56,6 @@ def test_at_rest(name: str) -> None:
     A, F = elements.equation(state, a, Settings())
     assert np.all(np.isfinite(A))
     assert_same(F, tree.generalised_force(state, a, Settings()), 1e-11)
-
-
-@pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "quattro"])
-def test_reversed_motion_leaves_inertia_alone(name: str) -> None:
-    robot = any_robot(name)
-    mechanism = mechanism_of(robot)
-    x, y = mechanism.reference
-    v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
-    forces = [
-        elements.generalised_force(state_at(robot, x, y, sign * v), a, Settings(friction=False))
-        for sign in (1.0, -1.0)
-    ]
-    assert_same(forces[0], forces[1], 1e-11)
 
 
 # ---------------------------------------------------------------------------- the five-bar as [OAM] writes it
@@ -152,23 +136,6 @@ def test_forty_digits(name: str, agree: float) -> None:
         exact = tree.generalised_force(state, precise(a), Settings())
         found = elements.generalised_force(state, precise(a), Settings())
         assert largest_difference(found, exact) < agree
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
-def test_traced(name: str) -> None:
-    robot = any_robot(name)
-    mechanism = mechanism_of(robot)
-    n = robot.motion.n
-    shapes = {"x": (mechanism.layout.nx,), "y": (mechanism.ny,), "v": (n,), "a": (n,)}
-    program = trace(lambda *arrays: forces(robot, *arrays), shapes).program()
-    x = poses_around(robot, 2, 5, 0.02, 0.04)
-    y = solve_uncompiled(robot, x)
-    v, a = np.random.default_rng(4).normal(size=(2, 2, n))
-    A, F = evaluate(program, [x, y, v, a])
-    for k in range(2):
-        one = forces(robot, x[k], y[k], v[k], a[k])
-        assert_same(A[k], one[0].ravel(), 1e-11)
-        assert_same(F[k], one[1], 1e-11)
 
 
 def test_traced_with_parameters() -> None:

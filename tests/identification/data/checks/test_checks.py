@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
 
 import nacelle
 from nacelle.errors import MeasurementError
@@ -21,7 +20,6 @@ from nacelle.identification.data.checks.judge import (
     Correction,
     HypothesisFit,
     Judge,
-    _bounded,
     as_read,
     enough,
     exchanged,
@@ -221,17 +219,6 @@ def test_what_forbids_an_estimate() -> None:
 # ---- judge
 #
 # The judge: least squares with bounds as scipy has them, and a wrong sign costs more than the right one.
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_bounded_least_squares(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    A, b = rng.normal(size=(30, 5)), rng.normal(size=30)
-    positive = np.array([False, True, True, False, True])
-    H = A.T @ A + np.eye(5)
-    bounds = (np.where(positive, 0.0, -np.inf), np.full(5, np.inf))
-    exact = lsq_linear(np.vstack([A, np.eye(5)]), np.concatenate([b, np.zeros(5)]), bounds).x
-    np.testing.assert_allclose(_bounded(H, A.T @ b, positive), exact, atol=1e-6)
 
 
 def test_the_right_reading_costs_least() -> None:

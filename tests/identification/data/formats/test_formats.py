@@ -27,7 +27,6 @@ from nacelle.identification.data.recording import (
     open_npz,
     open_parquet,
     open_recording,
-    unreadable,
 )
 from support.library import library_robot
 
@@ -153,16 +152,6 @@ def test_other_encodings_are_named(tmp_path: Path) -> None:
 # ---- NumPy's archives: arrays of numbers, no pickles
 
 
-def test_arrays_are_columns(tmp_path: Path) -> None:
-    q = np.arange(6).reshape(3, 2)
-    np.savez(tmp_path / "run.npz", time=np.arange(3.0), q=q, cube=np.zeros((2, 2, 2)), word="text")
-    read = open_npz(tmp_path / "run.npz")
-    assert read.names == ("time", "q[0]", "q[1]")
-    values = read.load(["q[1]"])["q[1]"]
-    assert values.dtype == float
-    np.testing.assert_array_equal(values, [1.0, 3.0, 5.0])
-
-
 def test_pickles_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "run.npz", time=np.array([{"a": 1}], dtype=object))
     with pytest.raises(MeasurementError, match="plain arrays"):
@@ -209,13 +198,6 @@ def test_columns_of_arrays() -> None:
     np.testing.assert_array_equal(values["flag"], [1.0, 0.0, 1.0])
     assert read.rows(3) == 1
     assert read.header == 0
-
-
-def test_an_unreadable_file_is_named() -> None:
-    error = unreadable("run.csv", "it is empty", "record it again")
-    assert "run.csv" in str(error)
-    assert "it is empty" in str(error)
-    assert error.problems[0].hint == "record it again"
 
 
 # ---- Joint states of ROS 2 in MCAP files: bytes laid out by hand, read as any other measurement
