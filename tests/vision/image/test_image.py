@@ -187,7 +187,7 @@ def test_distance_from_a_plane() -> None:
     normal = np.array([0.8, -0.6, 0.05])
     t = np.linspace(-0.5, 0.5, 20_001)[:, None]
     point, way = np.array([0.0, 0.05 / 0.6, 1.0]), np.array([0.6, 0.8, 0.0])
-    region = Patch.region(camera, (60, 40), (40, 40))
+    region = Patch.region(camera, Region(60, 40, 40, 40))
     edge = region.from_plane(normal)
     near = np.abs(edge.s) < 2.0
     v, u = np.nonzero(near)
@@ -209,7 +209,7 @@ def test_distance_from_an_ellipse() -> None:
     side /= np.linalg.norm(side)
     turn = np.linspace(0.0, 2.0 * np.pi, 20_001)[:, None]
     circle = np.cos(0.1) * axis + np.sin(0.1) * (np.cos(turn) * side + np.sin(turn) * np.cross(axis, side))
-    region = Patch.region(camera, (0, 0), (160, 120))
+    region = Patch.region(camera, Region(0, 0, 160, 120))
     edge = region.from_quadric(Q)
     near = np.abs(edge.s) < 1.0
     v, u = np.nonzero(near)
@@ -326,7 +326,7 @@ COVERED: dict[str, Solid] = {
 def test_coverage_against_rays(name: str) -> None:
     camera, model = small_camera(), PixelModel(blur=0.8, leg=1.0, other=1.0, background=0.0)
     corner, size = (50, 30), (60, 60)
-    cover = coverage(COVERED[name], Patch.region(camera, corner, size), model.blur).part
+    cover = coverage(COVERED[name], Patch.region(camera, Region(*corner, *size)), model.blur).part
     true = cast(scene_of(camera, COVERED[name]), model, corner, size, fine=6)
     error = np.abs(cover - true)
     assert np.mean(true) > 0.01
@@ -339,7 +339,7 @@ def test_coverage_against_rays(name: str) -> None:
 
 
 def test_the_camera_inside_sees_nothing_else() -> None:
-    patch = Patch.region(small_camera(), (0, 0), (10, 10))
+    patch = Patch.region(small_camera(), Region(0, 0, 10, 10))
     assert np.all(coverage(rod((0.0, 0.0, -1.0), (0.0, 0.1, 2.0), 0.2), patch, 0.8).part == 1.0)
     behind = coverage(rod((0.0, 0.0, -1.0), (0.0, 0.1, -2.0), 0.2), patch, 0.8).part
     assert np.all(behind == 0.0)
@@ -364,7 +364,7 @@ def test_sides_are_exact() -> None:
     for radius, blur in ((0.03, 0.6), (0.008, 1.2)):
         one = rod((-0.3, -0.1, 1.7), (0.3, 0.2, 2.5), radius)
         model = PixelModel(blur=blur, leg=1.0, background=0.0)
-        cover = coverage(one, Patch.region(camera, (76, 56), (8, 8)), blur).part
+        cover = coverage(one, Patch.region(camera, Region(76, 56, 8, 8)), blur).part
         true = cast(scene_of(camera, one), model, (76, 56), (8, 8), fine=24)
         assert np.ptp(true) > 0.2
         assert np.max(np.abs(cover - true)) < 3e-3
