@@ -12,7 +12,7 @@ from nacelle.errors import DescriptionError
 from nacelle.exchange.par import read_par
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import read_side
-from nacelle.exchange.urdf.read import Options, read_urdf
+from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from support import described
 from support.sdf_files import sdf
@@ -62,7 +62,7 @@ def test_one_error_that_names_the_file(tmp_path: Path, name: str) -> None:
             else:
                 side = read_side(path if name == "side.yaml" else written(tmp_path, SIDE, "side.yaml"))
                 file = whole if name == "side.yaml" else path
-                read_urdf(read_xml(file), file, Options(side=side))
+                read_urdf(read_xml(file), file, side=side)
         except DescriptionError as error:
             (problem,) = error.problems
             assert problem.file == str(path)

@@ -102,9 +102,10 @@ def kept(
                 form.note(result, entry.check)
                 return result
             warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
-    from nacelle.emit.jit import attempts
+    from nacelle.emit.jit import attempts, compiler
 
-    start_compiler()
+    # The compiler's process is ready when the program is traced.
+    compiler.default().start()
     beside = tuple(other.program() for other in form.beside)
     program, check = make()
     if check is not None and not form.is_program:
@@ -187,13 +188,6 @@ def _keys(form: CachedForm[Any], part: str, specification: Specification) -> lis
     if None in keys:
         return None
     return [json.dumps([place, *keys]) if len(keys) > 1 else str(keys[0]) for place in range(len(keys))]
-
-
-def start_compiler() -> None:
-    """Start the compiler's process, so that it is ready when the program is traced."""
-    from nacelle.emit.jit import compiler
-
-    compiler.default().start()
 
 
 def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:

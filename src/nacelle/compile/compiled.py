@@ -1,8 +1,6 @@
 """A compiled physics function as its caller holds it: called on batches, or bound to fixed buffers.
 
 The arguments of a compiled function, by position or by name, with leading batch dimensions.
-
-A compiled physics function whose first input are free numbers of the robot.
 """
 
 from __future__ import annotations

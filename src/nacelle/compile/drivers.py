@@ -1,9 +1,5 @@
 """Newton's iteration and Runge-Kutta methods around compiled physics, of one robot or of many.
 
-Newton's iteration and the Runge-Kutta method around compiled physics.
-
-The implicit Runge-Kutta method around compiled physics.
-
 Fixed steps of many robots at once: each its own numbers, inputs and state; on the processor or a device.
 
 The derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every
@@ -204,7 +200,6 @@ def compile_irk5(
     *,
     options: Mapping[str, Any] | None = None,
     control: Callable[..., Any] | None = None,
-    use_cache: bool = True,
     store: Store | None = None,
 ) -> ImplicitIntegrator:
     """Compile fixed implicit steps (`nacelle.emit.irk5`) around a function of (robot, x, u, p) that gives dx.
@@ -216,8 +211,7 @@ def compile_irk5(
         robot: the robot.
         options: keyword arguments for the derivative.
         control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it.
-        use_cache: whether to look into and write to the user's cache.
-        store: another cache.
+        store: another cache than the user's.
     """
 
     def plain(program: Program, *law: Program) -> ImplicitIntegrator:
@@ -229,7 +223,7 @@ def compile_irk5(
         return irk5.compile_irk5, irk5.Irk5
 
     parts = specified(function, robot, options, control)
-    return compiled_steps("irk5", parts, plain, native, (store or Store()) if use_cache else None)
+    return compiled_steps("irk5", parts, plain, native, store or Store())
 
 
 # ---- fixed steps of many robots at once, each with its own numbers, inputs and state

@@ -382,24 +382,10 @@ def make_program(
     function: Callable[..., Any],
     robot: Robot | None,
     shapes: Mapping[str, tuple[int, ...]],
-    *,
-    groups: tuple[str, ...] = (),
-    minimised: bool = True,
-    options: Mapping[str, Any] | None = None,
-    states: Callable[..., Any] | None = None,
-    checked: bool = True,
+    **options: Any,
 ) -> Program:
     """The program of a physics function; arguments as in `Specification`."""
-    return Specification(
-        function,
-        robot,
-        shapes,
-        groups=groups,
-        minimised=minimised,
-        options=options or {},
-        states=states,
-        checked=checked,
-    ).program()
+    return Specification(function, robot, shapes, **options).program()
 
 
 def groups_of(parameters: str | Sequence[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ import numpy as np
 from nacelle.exchange.graph import (
     BASE,
     Axis,
+    Coupling,
     Graph,
     Link,
     Motor,
@@ -30,6 +31,7 @@ from nacelle.exchange.graph import (
     RotationDamper,
     Shape,
     Solid,
+    Strut,
     connected,
 )
 from nacelle.model.description.version import NEWEST
@@ -130,14 +132,14 @@ def written_vector(
     return " ".join(shortest_decimal(value, largest) for value in scaled) + f" {unit}"
 
 
-def length(value: float, unit: str = "mm") -> str:
+def length(value: float) -> str:
     """A length in mm."""
-    return f"{shortest_decimal(1e3 * value)} {unit}"
+    return f"{shortest_decimal(1e3 * value)} mm"
 
 
-def angle(value: float, close: float = _CLOSE) -> str:
+def angle(value: float) -> str:
     """An angle in degrees, or in radians where that is shorter."""
-    degrees, radians = shortest_decimal(math.degrees(value), 0.0, close), shortest_decimal(value, 0.0, close)
+    degrees, radians = shortest_decimal(math.degrees(value)), shortest_decimal(value)
     return f"{radians} rad" if len(radians) + 3 < len(degrees) else f"{degrees} deg"
 
 
@@ -187,15 +189,10 @@ _EXACT = 1e-16
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The data of a description, and the full names that joints and bodies have in it."""
+    """The data of a description, and the full names that joints have in it."""
 
     data: dict[str, Any]
     joints: dict[str, str]
-    bodies: dict[str, str]
-
-    def joint(self, name: str) -> str:
-        """The full name of a joint of the graph."""
-        return self.joints[name]
 
 
 def described(
@@ -253,15 +250,15 @@ class _Writer:
             data["nacelle"] = self.nacelle(graph.floating)
         data["legs"] = [self.leg(leg) for leg in self.legs]
         if graph.couplings:
-            data["couplings"] = {c.name: self.coupling(c.name) for c in graph.couplings}
+            data["couplings"] = {c.name: self.coupling(c) for c in graph.couplings}
         if graph.struts:
-            data["springs"] = {strut.name: self.strut(strut.name) for strut in graph.struts}
+            data["springs"] = {strut.name: self.strut(strut) for strut in graph.struts}
         if graph.dampers:
             data["dampers"] = {damper.name: self.damper(damper) for damper in graph.dampers}
         driven = [self.joints[j.name] for j in graph.joints if j.motor is not None]
         if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
             data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
-        return Written(data, self.joints, self.names)
+        return Written(data, self.joints)
 
     def shortest(self, joint: str) -> str:
         """A joint by its name in its leg where no other joint or axis is called so."""
@@ -325,7 +322,8 @@ class _Writer:
         if shape.kind == "cylinder":
             radius, long = shape.size
             half = 0.5 * long * at.R[:, 2]
-            ends = [written_vector(_rounded(end), "mm", 1e3) for end in (at.p - half, at.p + half)]
+            # To the micrometre: a place to draw at.
+            ends = [written_vector(np.round(end, 6) + 0.0, "mm", 1e3) for end in (at.p - half, at.p + half)]
             return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length(radius)}}
         box: dict[str, Any] = {"size": written_vector(shape.size, "mm", 1e3)}
         place = frame(at, self.size)
@@ -374,8 +372,7 @@ class _Writer:
             data["stop"] = _one_or_list([_stop(axis) for axis in joint.axes])
         return data
 
-    def coupling(self, name: str) -> dict[str, Any]:
-        coupling = next(c for c in self.graph.couplings if c.name == name)
+    def coupling(self, coupling: Coupling) -> dict[str, Any]:
         turns = {joint.name: joint.axes[0].turns for joint in self.graph.joints if len(joint.axes) == 1}
         own = turns[coupling.joint]
         ratios = {
@@ -391,8 +388,7 @@ class _Writer:
             data["offset"] = angle(coupling.offset) if own else length(coupling.offset)
         return data
 
-    def strut(self, name: str) -> dict[str, Any]:
-        strut = next(s for s in self.graph.struts if s.name == name)
+    def strut(self, strut: Strut) -> dict[str, Any]:
         data = {
             "between": [self.names[body] for body in strut.bodies],
             "at": [written_vector(point, "mm", 1e3) for point in strut.points],
@@ -409,11 +405,6 @@ class _Writer:
 def _distinct(joint: str) -> str:
     """The name of a nacelle's joint, which is no word for a motion."""
     return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
-
-
-def _rounded(values: Array) -> Array:
-    """A place to draw at: to the micrometre."""
-    return np.round(values, 6) + 0.0
 
 
 def _inertia(I: Array) -> str:

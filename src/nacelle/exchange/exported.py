@@ -9,35 +9,20 @@ from pathlib import Path
 
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.exchange.graph import Graph, Names
+from nacelle.exchange.mjcf.write import write_mjcf
+from nacelle.exchange.sdf.write import write_sdf
+from nacelle.exchange.urdf.write import write_urdf
 from nacelle.exchange.write.robot import assembled_graph
 from nacelle.files import write_whole
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 
-# Files by their endings.
-Texts = dict[str, str]
-
-
-def _mjcf(graph: Graph) -> Texts:
-    from nacelle.exchange.mjcf.write import write_mjcf
-
-    return {".xml": write_mjcf(graph)}
-
-
-def _urdf(graph: Graph) -> Texts:
-    from nacelle.exchange.urdf.write import write_urdf
-
-    made = write_urdf(graph)
-    return {".urdf": made.urdf} | ({".yaml": made.closures} if made.closures else {})
-
-
-def _sdf(graph: Graph) -> Texts:
-    from nacelle.exchange.sdf.write import write_sdf
-
-    return {".sdf": write_sdf(graph)}
-
-
-_WRITERS: dict[str, Callable[[Graph], Texts]] = {"mjcf": _mjcf, "urdf": _urdf, "sdf": _sdf}
+# Texts by the endings of their files.
+_WRITERS: dict[str, Callable[[Graph], dict[str, str]]] = {
+    "mjcf": lambda graph: {".xml": write_mjcf(graph)},
+    "urdf": write_urdf,
+    "sdf": lambda graph: {".sdf": write_sdf(graph)},
+}
 
 
 @dataclass(frozen=True, eq=False)

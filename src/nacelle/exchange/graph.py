@@ -340,6 +340,12 @@ class Graph:
         return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
 
     @property
+    def held(self) -> set[str]:
+        """Bodies at which closures, springs or dampers act."""
+        pairs = (*((link.parent, link.child) for link in self.closures), *self.between)
+        return {body for pair in pairs for body in pair}
+
+    @property
     def coupled(self) -> set[str]:
         """Names of the joints that couplings join."""
         return {name for coupling in self.couplings for name in (coupling.joint, *coupling.follows)}

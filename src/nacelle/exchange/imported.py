@@ -19,7 +19,7 @@ from nacelle.exchange.passes.nacelle import with_articulated, with_nacelle
 from nacelle.exchange.passes.roots import rooted, without_floating
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import no_side, read_side
-from nacelle.exchange.urdf.read import Options, read_urdf
+from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from nacelle.files import write_whole
 from nacelle.kinematics.mechanism.check import check_robot
@@ -88,7 +88,8 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
     """The graph of a file in any format."""
     root = None if path.suffix == ".par" else read_xml(path)
     if root is not None and root.tag == "robot":
-        return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
+        side = no_side if closures is None else read_side(closures)
+        return read_urdf(root, path, floating=floating, side=side)
     if closures is not None or floating:
         raise broken(str(path), "a closure file and a floating root are for URDF alone")
     if root is None:

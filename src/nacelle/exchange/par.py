@@ -28,7 +28,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -352,14 +352,10 @@ class _Reader:
         parent, at, axes = self._placed(j)
         name = f"joint{j}"
         if axes:
-            axis, table = axes[0], self.table
-            values = {key: table.column(key, self.links)[j - 1].number for key in ("IA", "FV", "FS")}
+            columns = (self.table.column(key, self.links) for key in ("IA", "FV", "FS"))
+            rotor, viscous, dry = (column[j - 1].number for column in columns)
             motor = Motor(name) if self._index("mu", j, 1) else None
-            axis = Axis(
-                axis.direction, axis.turns, axis.value, damping=values["FV"], coulomb=values["FS"],
-                armature=values["IA"], motor=motor,
-            )  # fmt: skip
-            axes = (axis,)
+            axes = (replace(axes[0], damping=viscous, coulomb=dry, armature=rotor, motor=motor),)
         return Link(name, parent, self._body(j), at, identity(), axes)
 
     def _closure(self, j: int) -> Link:

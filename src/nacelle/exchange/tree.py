@@ -95,20 +95,24 @@ def single_axes(
     Returns:
         The joints, and the names of the bodies between them.
     """
-    links: list[Link] = []
-    made: list[str] = []
-    parent, at = link.parent, link.at
-    for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
-        last = k == len(axes) - 1
-        child = link.child if last else bodies.new(f"{name}-carrier", "carrier")
-        child_at = link.child_at if last else identity()
-        links.append(
-            replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,))
+    carriers = [bodies.new(f"{name}-carrier", "carrier") for name in names[:-1]]
+    parts = [replace(link, name=name, axes=(axis,)) for axis, name in zip(axes, names, strict=True)]
+    return in_series(link, parts, carriers), carriers
+
+
+def in_series(link: Link, parts: Sequence[Link], carriers: Sequence[str]) -> list[Link]:
+    """Parts of a joint one after the other, from its parent to its child, with bodies between them."""
+    bodies, last = [link.parent, *carriers, link.child], len(parts) - 1
+    return [
+        replace(
+            part,
+            parent=bodies[k],
+            child=bodies[k + 1],
+            at=identity() if k else link.at,
+            child_at=link.child_at if k == last else identity(),
         )
-        if not last:
-            made.append(child)
-        parent, at = child, identity()
-    return links, made
+        for k, part in enumerate(parts)
+    ]
 
 
 def massless(names: Sequence[str]) -> dict[str, Solid]:

@@ -10,7 +10,7 @@ The self-test holds reference vectors against every function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python.arrays import statements
@@ -142,6 +142,26 @@ def self_test(package: Package, module: str, references: Mapping[str, Vectors], 
     return "\n".join([*lines, "", "CASES = [", *cases, "]", "", "", evaluate.strip("\n"), ""]) + _TAIL
 
 
+def _tested_files(
+    package: Package,
+    references: Mapping[str, Vectors],
+    module: str,
+    evaluate: str,
+    about: Sequence[str],
+    iterated: str,
+) -> dict[str, str]:
+    """The self-test of a module and the README; what that says first, last, and where legs are iterated."""
+    use = ["## Using and testing", "", about[0], "", f"    python {module}_self_test.py", ""]
+    use += [
+        "compares every function with results that were computed with 50 digits, and ends with status 0 if "
+        "all of them are within their tolerance."
+    ]
+    legs = [] if package.iterated is None else [f"Legs of this robot are found by iteration: {iterated}"]
+    use += [line for text in (*about[1:], *legs) for line in ("", text)]
+    test = self_test(package, module, references, evaluate.format(module=module))
+    return {f"{module}_self_test.py": test, "README.md": readme(package, use, {})}
+
+
 # ---- the target `numpy`
 
 
@@ -230,30 +250,14 @@ def evaluate(label, inputs):
 def numpy_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
     """Write all files of a NumPy package, by their path in it."""
     name = package.name
-    test = self_test(package, name, references, _NUMPY_EVALUATE.format(module=name))
-    use = [
-        "## Using and testing",
-        "",
+    about = (
         f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
         "broadcast, and compute in double. A function with one result gives an array, others give a dict "
-        "of arrays by name.",
-        "",
-        f"    python {name}_self_test.py",
-        "",
-        "compares every function with results that were computed with 50 digits, and ends with status 0 if "
-        "all of them are within their tolerance.",
-    ]
-    if package.iterated is not None:
-        use += [
-            "",
-            "Legs of this robot are found by iteration: `y, closed = "
-            f"{name}.close_legs_newton({name}.START, x)` before a function that takes `y`.",
-        ]
-    return {
-        f"{name}.py": _numpy_module(package),
-        f"{name}_self_test.py": test,
-        "README.md": readme(package, use, {}),
-    }
+        "of arrays by name."
+    )
+    iterated = f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
+    files = {f"{name}.py": _numpy_module(package)}
+    return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
 
 
 def _numpy_module(package: Package) -> str:
@@ -344,34 +348,20 @@ def evaluate(label, inputs):
 def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
     """Write all files of a CasADi package, by their path in it."""
     module = f"{package.name}_casadi"
-    test = self_test(package, module, references, _CASADI_EVALUATE.format(module=module))
-    use = [
-        "## Using and testing",
-        "",
+    about = [
         f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
         f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
         "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
-        "",
-        f"    python {module}_self_test.py",
-        "",
-        "compares every function with results that were computed with 50 digits, and ends with status 0 if "
-        "all of them are within their tolerance.",
-        "",
         "The counts below are those of the programs as written; CasADi may rewrite products with "
         "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal control "
         "export with `smooth`.",
     ]
-    if package.iterated is not None:
-        use += [
-            "",
-            "Legs of this robot are found by iteration: `close_legs()` gives the Newton step dy and the "
-            "error at y and x. In an optimal control problem make y a variable with the constraint dy = 0.",
-        ]
-    return {
-        f"{module}.py": _casadi_module(package),
-        f"{module}_self_test.py": test,
-        "README.md": readme(package, use, {}),
-    }
+    iterated = (
+        "`close_legs()` gives the Newton step dy and the error at y and x. In an optimal control problem "
+        "make y a variable with the constraint dy = 0."
+    )
+    files = {f"{module}.py": _casadi_module(package)}
+    return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
 
 
 def _casadi_module(package: Package) -> str:

@@ -173,15 +173,11 @@ def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
     Raises:
         ExportError: if the package does not compile, or the self-test fails.
     """
-    with task("compiling and running the self-test"):
-        return _try(name, target, files)
-
-
-def _try(name: str, target: str, files: Mapping[str, str]) -> Trial:
     compiler = find_compiler(_LANGUAGES[target])
     if compiler is None:
         return Trial(reason=f"there was no compiler of {_LANGUAGES[target].upper()}")
-    with tempfile.TemporaryDirectory(prefix="nacelle-self-test-") as folder:
+    working = task("compiling and running the self-test")
+    with working, tempfile.TemporaryDirectory(prefix="nacelle-self-test-") as folder:
         place = Path(folder)
         if target == "cuda":
             files = {SOURCE: host_source(name, files)}

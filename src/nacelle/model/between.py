@@ -1,9 +1,4 @@
-"""Springs and angular dampers between two bodies.
-
-Springs between two bodies: a force along the line between a point of each.
-
-Angular dampers between two bodies: a torque against their relative angular velocity.
-"""
+"""Springs between two bodies, along the line between a point of each, and angular dampers."""
 
 from __future__ import annotations
 

@@ -196,16 +196,13 @@ def beam_of(robot: Robot, index: int) -> Beam:
         start=ends[0],
         end=ends[1],
         tips=(tips[0], tips[1]),
-        shapes=options.get("shapes", "modes"),
-        number=options.get("number", 2),
         pinned=options.get("frame", "pinned") == "pinned",
-        shear=options.get("shear", False),
-        geometric=options.get("geometric", True),
         ratio=damping.get("ratio", 0.0),
         rayleigh=(
             damping.get("rayleigh", {}).get("mass", 0.0),
             damping.get("rayleigh", {}).get("stiffness", 0.0),
         ),
+        **{key: options[key] for key in ("shapes", "number", "shear", "geometric") if key in options},
     )
 
 

@@ -11,16 +11,18 @@ parameters), the number itself is free, unless it is 0 or belongs to a rotation.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
+from nacelle.model.between import LineSpring
 from nacelle.model.data import Record, RobotData, nearby
-from nacelle.model.joint import Joint
+from nacelle.model.joint import FrictionTerm, Joint
+from nacelle.model.leg import Body
+from nacelle.model.platform import Payload
 from nacelle.program.program import Program, Variable
 from nacelle.program.trace import Trace, graph_of, linear
 from nacelle.spatial.pose import Pose
@@ -31,7 +33,11 @@ INERTIA_NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz"
 _FRAME_NAMES = (*(f"R{i}{j}" for i in "xyz" for j in "xyz"), "px", "py", "pz")
 
 AnyRobot = TypeVar("AnyRobot", bound=RobotData)
-Entries = Iterator[tuple[str, Any]]
+_T = TypeVar("_T")
+_Part = TypeVar("_Part", Body, Payload)
+# Takes a number with its name, and gives the one to go on with.
+Take = Callable[[str, Any], Any]
+Changes = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class ParameterLayout:
     @staticmethod
     def of(robot: RobotData) -> ParameterLayout:
         """Make the layout of a robot."""
-        return ParameterLayout({group: tuple(name for name, _ in _READ[group](robot)) for group in GROUPS})
+        return ParameterLayout({group: tuple(name for name, _ in _listed(robot, group)) for group in GROUPS})
 
     def chosen(self, groups: tuple[str, ...]) -> tuple[str, ...]:
         """Check group names; none means all of them."""
@@ -62,7 +68,7 @@ class ParameterLayout:
 
     def entries(self, robot: RobotData, *groups: str) -> list[Any]:
         """Give the numbers of some groups as they are, symbols and recorded floats too."""
-        return [value for group in self.chosen(groups) for _, value in _READ[group](robot)]
+        return [value for group in self.chosen(groups) for _, value in _listed(robot, group)]
 
     def write(self, robot: AnyRobot, vector: Any, *groups: str, symbolic: bool = False) -> AnyRobot:
         """Put a vector in the place of some groups; symbols are taken as they are."""
@@ -78,163 +84,126 @@ class ParameterLayout:
             raise ParameterError(f"{names[int(bad[0])]} is not finite: {values[bad[0]]}")
         numbers = iter(values.tolist())
         for group in self.chosen(groups):
-            robot = dataclasses.replace(robot, **_WRITE[group](robot, numbers))
+            robot = replace(robot, **_WALKS[group](robot, lambda name, value: next(numbers)))
+            if group == "geometry":
+                _require_rotations(robot)
         return robot
 
 
-def _geometry(robot: RobotData) -> Entries:
-    for joint in robot.joints:
-        if joint.is_coupling:
-            continue
-        for side in ("predecessor", "successor"):
-            frame: Pose = getattr(joint, f"frame_{side}")
-            for name, value in zip(_FRAME_NAMES, (*np.ravel(frame.R), *frame.p), strict=True):
-                yield f"{joint.name}.{side}.{name}", value
-    for spring in robot.springs:
-        for side, point in zip(("first", "second"), spring.points, strict=True):
-            yield from ((f"springs.{spring.name}.{side}.{k}", v) for k, v in zip("xyz", point, strict=True))
+# What follows walks over the numbers of a group in their order: it hands `take` each with its name, and gives
+# the fields of the robot with what `take` gives in their place. So names, values and changes are one order.
 
 
-def _inertia(robot: RobotData) -> Entries:
-    for body in robot.bodies[1:]:
-        yield from ((f"{body.name}.{name}", v) for name, v in zip(INERTIA_NAMES, body.inertia, strict=True))
+def _geometry(robot: RobotData, take: Take) -> Changes:
+    def frame(joint: Joint, side: str) -> Pose:
+        own: Pose = getattr(joint, f"frame_{side}")
+        numbers = zip(_FRAME_NAMES, (*np.ravel(own.R), *own.p), strict=True)
+        taken = [take(f"{joint.name}.{side}.{name}", value) for name, value in numbers]
+        # Beside symbols there are frames, or parts of them, that are numbers as before.
+        return Pose(pack(taken[:9]).reshape(3, 3), pack(taken[9:]))
 
+    def point(spring: LineSpring, k: int) -> Array:
+        prefix = f"springs.{spring.name}.{('first', 'second')[k]}"
+        return pack([take(f"{prefix}.{axis}", v) for axis, v in zip("xyz", spring.points[k], strict=True)])
 
-def _payload(robot: RobotData) -> Entries:
-    for load in robot.payload:
-        for name, value in zip(INERTIA_NAMES, load.inertia, strict=True):
-            yield f"payload.{load.name}.{name}", value
-
-
-def _friction(robot: RobotData) -> Entries:
-    for joint in robot.joints:
-        for primitive, axis in zip(joint.friction_axes, joint.friction, strict=False):
-            yield from ((f"{joint.name}.{primitive}.{term.basis}", term.coefficient) for term in axis)
-
-
-def _drive(robot: RobotData) -> Entries:
-    driven = _driven(robot)
-    for k, joint in enumerate(robot.joints):
-        if k in driven or joint.rotor_inertia:
-            yield f"{joint.name}.rotor_inertia", joint.rotor_inertia
-            yield f"{joint.name}.gear_ratio", joint.gear_ratio
-        for primitive, spring in zip(joint.friction_axes, joint.springs, strict=False):
-            if spring is not None:
-                yield f"{joint.name}.{primitive}.stiffness", spring.stiffness
-                yield f"{joint.name}.{primitive}.rest", spring.rest
-        for primitive, stop in zip(joint.friction_axes, joint.stops, strict=False):
-            if stop is not None:
-                yield f"{joint.name}.{primitive}.stop.stiffness", stop.stiffness
-                yield f"{joint.name}.{primitive}.stop.damping", stop.damping
-    for line in robot.springs:
-        for key in ("stiffness", "length", "damping"):
-            yield f"springs.{line.name}.{key}", getattr(line, key)
-    for damper in robot.dampers:
-        yield f"dampers.{damper.name}.damping", damper.damping
-
-
-def _gravity(robot: RobotData) -> Entries:
-    yield from zip(("gravity.x", "gravity.y", "gravity.z"), robot.gravity, strict=True)
-
-
-def _driven(robot: RobotData) -> set[int]:
-    return {actuator.joint for actuator in robot.actuators}
-
-
-# What follows gives the fields of a robot that other numbers change.
-NumbersInOrder = Iterator[Any]
-Changes = dict[str, Any]
-
-
-def _with_geometry(robot: RobotData, numbers: NumbersInOrder) -> Changes:
     return {
         "joints": tuple(
             joint
             if joint.is_coupling
-            else dataclasses.replace(
-                joint, frame_predecessor=_frame(joint, numbers), frame_successor=_frame(joint, numbers)
+            else replace(
+                joint,
+                frame_predecessor=frame(joint, "predecessor"),
+                frame_successor=frame(joint, "successor"),
             )
             for joint in robot.joints
         ),
         "springs": tuple(
-            dataclasses.replace(spring, points=(_point(numbers), _point(numbers))) for spring in robot.springs
+            replace(spring, points=(point(spring, 0), point(spring, 1))) for spring in robot.springs
         ),
     }
 
 
-def _point(numbers: NumbersInOrder) -> Array:
-    return pack([next(numbers) for _ in range(3)])
-
-
-def _frame(joint: Joint, numbers: NumbersInOrder) -> Pose:
-    # Beside symbols there are frames, or parts of them, that are numbers as before.
-    R, p = (pack([next(numbers) for _ in range(count)]) for count in (9, 3))
-    R = R.reshape(3, 3)
-    if R.dtype != object and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
-        raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
-    return Pose(R, p)
-
-
-def _ten(numbers: NumbersInOrder) -> tuple[Any, ...]:
-    return tuple(next(numbers) for _ in INERTIA_NAMES)
-
-
-def _with_inertia(robot: RobotData, numbers: NumbersInOrder) -> Changes:
-    base, *bodies = robot.bodies
-    return {"bodies": (base, *(dataclasses.replace(body, inertia=_ten(numbers)) for body in bodies))}
-
-
-def _with_payload(robot: RobotData, numbers: NumbersInOrder) -> Changes:
-    return {"payload": tuple(dataclasses.replace(load, inertia=_ten(numbers)) for load in robot.payload)}
-
-
-def _with_friction(robot: RobotData, numbers: NumbersInOrder) -> Changes:
-    joints = []
+def _require_rotations(robot: RobotData) -> None:
     for joint in robot.joints:
-        friction = tuple(
-            tuple(dataclasses.replace(term, coefficient=next(numbers)) for term in axis)
-            for axis in joint.friction
+        for R in (joint.frame_predecessor.R, joint.frame_successor.R):
+            if R.dtype != object and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
+                raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
+
+
+def _with_ten(part: _Part, prefix: str, take: Take) -> _Part:
+    named = zip(INERTIA_NAMES, part.inertia, strict=True)
+    return replace(part, inertia=tuple(take(f"{prefix}.{name}", value) for name, value in named))
+
+
+def _inertia(robot: RobotData, take: Take) -> Changes:
+    base, *bodies = robot.bodies
+    return {"bodies": (base, *(_with_ten(body, body.name, take) for body in bodies))}
+
+
+def _payload(robot: RobotData, take: Take) -> Changes:
+    return {"payload": tuple(_with_ten(load, f"payload.{load.name}", take) for load in robot.payload)}
+
+
+def _friction(robot: RobotData, take: Take) -> Changes:
+    def friction(joint: Joint) -> tuple[tuple[FrictionTerm, ...], ...]:
+        return tuple(
+            tuple(
+                replace(term, coefficient=take(f"{joint.name}.{primitive}.{term.basis}", term.coefficient))
+                for term in axis
+            )
+            for primitive, axis in zip(joint.friction_axes, joint.friction, strict=False)
         )
-        joints.append(dataclasses.replace(joint, friction=friction))
-    return {"joints": tuple(joints)}
+
+    return {"joints": tuple(replace(joint, friction=friction(joint)) for joint in robot.joints)}
 
 
-def _with_drive(robot: RobotData, numbers: NumbersInOrder) -> Changes:
-    driven, joints = _driven(robot), []
+def _drive(robot: RobotData, take: Take) -> Changes:
+    def changed(part: _T, prefix: str, *keys: str) -> _T:
+        numbers = {key: take(f"{prefix}.{key}", getattr(part, key)) for key in keys}
+        return replace(part, **numbers)  # type: ignore[type-var]  # all of them are dataclasses
+
+    driven, joints = {actuator.joint for actuator in robot.actuators}, []
     for k, joint in enumerate(robot.joints):
         if k in driven or joint.rotor_inertia:
-            joint = dataclasses.replace(joint, rotor_inertia=next(numbers), gear_ratio=next(numbers))
+            joint = changed(joint, joint.name, "rotor_inertia", "gear_ratio")
+        axes = [f"{joint.name}.{primitive}" for primitive in joint.friction_axes]
         springs = tuple(
-            spring and dataclasses.replace(spring, stiffness=next(numbers), rest=next(numbers))
-            for spring in joint.springs
+            spring and changed(spring, axis, "stiffness", "rest")
+            for axis, spring in zip(axes, joint.springs, strict=False)
         )
         stops = tuple(
-            stop and dataclasses.replace(stop, stiffness=next(numbers), damping=next(numbers))
-            for stop in joint.stops
+            stop and changed(stop, f"{axis}.stop", "stiffness", "damping")
+            for axis, stop in zip(axes, joint.stops, strict=False)
         )
-        joints.append(dataclasses.replace(joint, springs=springs, stops=stops))
-    lines = tuple(
-        dataclasses.replace(line, stiffness=next(numbers), length=next(numbers), damping=next(numbers))
-        for line in robot.springs
-    )
-    dampers = tuple(dataclasses.replace(damper, damping=next(numbers)) for damper in robot.dampers)
-    return {"joints": tuple(joints), "springs": lines, "dampers": dampers}
+        joints.append(replace(joint, springs=springs, stops=stops))
+    return {
+        "joints": tuple(joints),
+        "springs": tuple(
+            changed(line, f"springs.{line.name}", "stiffness", "length", "damping") for line in robot.springs
+        ),
+        "dampers": tuple(changed(damper, f"dampers.{damper.name}", "damping") for damper in robot.dampers),
+    }
 
 
-def _with_gravity(robot: RobotData, numbers: NumbersInOrder) -> Changes:
-    return {"gravity": tuple(next(numbers) for _ in robot.gravity)}
+def _gravity(robot: RobotData, take: Take) -> Changes:
+    return {"gravity": tuple(take(f"gravity.{k}", v) for k, v in zip("xyz", robot.gravity, strict=True))}
 
 
-_READ: dict[str, Callable[[RobotData], Entries]] = dict(
+_WALKS: dict[str, Callable[[RobotData, Take], Changes]] = dict(
     zip(GROUPS, (_geometry, _inertia, _payload, _friction, _drive, _gravity), strict=True)
 )
-_WRITE: dict[str, Callable[[RobotData, NumbersInOrder], Changes]] = dict(
-    zip(
-        GROUPS,
-        (_with_geometry, _with_inertia, _with_payload, _with_friction, _with_drive, _with_gravity),
-        strict=True,
-    )
-)
+
+
+def _listed(robot: RobotData, group: str) -> list[tuple[str, Any]]:
+    """Names and values of the numbers of a group."""
+    listed: list[tuple[str, Any]] = []
+
+    def take(name: str, value: Any) -> Any:
+        listed.append((name, value))
+        return value
+
+    _WALKS[group](robot, take)
+    return listed
 
 
 # ---- the free numbers of a robot: what may be given at run time, by groups
@@ -315,7 +284,7 @@ class Numbers:
         whole = list(self.record.values)
         for k, value in zip(self.chosen(groups), values.tolist(), strict=True):
             whole[k] = value
-        return entries, dataclasses.replace(self.record, values=tuple(whole))
+        return entries, replace(self.record, values=tuple(whole))
 
     def jacobian_program(self, *groups: str) -> Program:
         """The derivatives (entries, numbers) of all numbers of the robot by the free ones of some groups."""

@@ -105,7 +105,7 @@ class ReducedLayout:
         Raises:
             KeyError: if it is not among them, or a part of the quaternion.
         """
-        if coordinate not in self.x_names or coordinate in self._quaternion_names:
+        if coordinate not in self.x_names or (self.quaternion is not None and coordinate in QUATERNION):
             raise KeyError(coordinate)
         return self.x_names.index(coordinate)
 
@@ -118,10 +118,6 @@ class ReducedLayout:
         if coordinate not in self.motion.coordinates:
             raise KeyError(coordinate)
         return self.motion.coordinates.index(coordinate)
-
-    @cached_property
-    def _quaternion_names(self) -> tuple[str, ...]:
-        return () if self._first_rotation is None else QUATERNION
 
     @property
     def units(self) -> tuple[str, ...]:

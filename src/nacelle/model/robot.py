@@ -1,7 +1,4 @@
-"""The robot: its data with its numbers as vectors, its modes, and its text.
-
-Inertia of bodies with the payload on them.
-"""
+"""The robot: its data with its numbers as vectors, its modes, and its text."""
 
 from __future__ import annotations
 

@@ -36,11 +36,7 @@ class _Writer:
         robot = self.robot
         n_motion = robot.motion.name
         data: dict[str, Any] = {"format": NEWEST, "name": robot.name, "units": "SI"}
-        for key in ("title", "notes"):
-            if getattr(robot, key):
-                data[key] = getattr(robot, key)
-        if robot.sources:
-            data["sources"] = list(robot.sources)
+        data |= _filled({"title": robot.title, "notes": robot.notes, "sources": list(robot.sources)})
         data["motion"] = n_motion if not n_motion.startswith("[") else list(robot.motion.coordinates)
         data["gravity"] = list(robot.gravity)
         data["reference"] = self.reference(robot.reference)
@@ -51,28 +47,27 @@ class _Writer:
         data["legs"] = [self.leg(chain) for chain in self.chains]
         if not robot.has_nacelle and (cuts := self.unchained(robot.nacelle.closures[1:])):
             data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
-        if robot.couplings:
-            data["couplings"] = {self.coupling_name(k): self.coupling(k) for k in robot.couplings}
+        data |= _filled(
+            {"couplings": {_plain(robot.joints[k].name): self.coupling(k) for k in robot.couplings}}
+        )
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
-        if robot.shared:
-            names = robot.shared
-            data["shared"] = names if isinstance(names, str) else [list(legs) for legs in names]
-        if robot.tools:
-            data["tools"] = {
-                tool.name: {"body": self.body_name(tool.body, None), **_frame("at", tool.frame)}
-                for tool in robot.tools
+        shared = robot.shared or ()
+        data |= _filled(
+            {
+                "shared": shared if isinstance(shared, str) else [list(legs) for legs in shared],
+                "tools": {
+                    tool.name: {"body": self.body_name(tool.body, None), **_frame("at", tool.frame)}
+                    for tool in robot.tools
+                },
+                "payload": {
+                    load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
+                    for load in robot.payload
+                },
+                "springs": {_plain(spring.name): self.spring(spring) for spring in robot.springs},
+                "dampers": {_plain(damper.name): self.damper(damper) for damper in robot.dampers},
+                "modes": {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)},
             }
-        if robot.payload:
-            data["payload"] = {
-                load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
-                for load in robot.payload
-            }
-        if robot.springs:
-            data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
-        if robot.dampers:
-            data["dampers"] = {self.spring_name(damper.name): self.damper(damper) for damper in robot.dampers}
-        if robot.modes:
-            data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
+        )
         if len(self.chains) == len(robot.legs):
             data["format"] = oldest_format(data)
         return "\n".join(block(data, 0)) + "\n"
@@ -80,10 +75,10 @@ class _Writer:
     # ---- names
 
     def local(self, name: str, leg: str) -> str:
-        return name[len(leg) + 1 :] if name.startswith(f"{leg}.") else name.replace(".", "-")
+        return name[len(leg) + 1 :] if name.startswith(f"{leg}.") else _plain(name)
 
     def nacelle_name(self, body: int) -> str:
-        return self.robot.bodies[body].name.replace(".", "-")
+        return _plain(self.robot.bodies[body].name)
 
     def body_name(self, body: int, leg: str | None) -> str:
         """Name of a body as seen from a leg, or in full."""
@@ -107,7 +102,7 @@ class _Writer:
 
     def joint_name(self, index: int) -> str:
         leg, name = self.joint_leg(index), self.robot.joints[index].name
-        return f"{leg}.{self.local(name, leg)}" if leg else name.replace(".", "-")
+        return f"{leg}.{self.local(name, leg)}" if leg else _plain(name)
 
     # ---- parts
 
@@ -150,17 +145,10 @@ class _Writer:
 
     def body(self, body: Body) -> dict[str, Any]:
         data = {} if body.massless else _inertia(body.inertia)
-        for key in ("section", "material"):
-            if getattr(body, key):
-                data[key] = getattr(body, key)
-        if body.beam:
-            tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
-            data["beam"] = body.beam | ({"tips": tips} if tips else {})
-        if body.spin:
-            data["spin"] = body.spin
-        if body.display:
-            data["display"] = list(body.display)
-        return data
+        beam = body.beam or {}
+        tips = {key: _inertia(ten) for key, ten in beam.get("tips", {}).items()}
+        given = {"section": body.section, "material": body.material, "beam": beam | _filled({"tips": tips})}
+        return data | _filled(given | {"spin": body.spin, "display": list(body.display)})
 
     def joint(self, index: int, leg: str | None) -> dict[str, Any]:
         joint = self.robot.joints[index]
@@ -200,9 +188,6 @@ class _Writer:
             data["guess"] = list(joint.guess)
         return data
 
-    def coupling_name(self, index: int) -> str:
-        return self.robot.joints[index].name.replace(".", "-")
-
     def coupling(self, index: int) -> dict[str, Any]:
         (first, one), *others = self.robot.joints[index].terms
         assert one == 1.0
@@ -214,17 +199,16 @@ class _Writer:
         data: dict[str, Any] = {}
         leg = self.joint_leg(actuator.joint)
         if actuator.name != joint.name:
-            data["name"] = self.local(actuator.name, leg) if leg else actuator.name.replace(".", "-")
-        if joint.gear_ratio != 1.0:
-            data["gear_ratio"] = joint.gear_ratio
-        if joint.rotor_inertia:
-            data["rotor_inertia"] = joint.rotor_inertia
-        if joint.drive_stiffness:
-            data["stiffness"] = joint.drive_stiffness
-        if joint.drive_damping:
-            data["damping"] = joint.drive_damping
-        if actuator.torque_constant:
-            data["torque_constant"] = actuator.torque_constant
+            data["name"] = self.local(actuator.name, leg) if leg else _plain(actuator.name)
+        data |= {} if joint.gear_ratio == 1.0 else {"gear_ratio": joint.gear_ratio}
+        data |= _filled(
+            {
+                "rotor_inertia": joint.rotor_inertia,
+                "stiffness": joint.drive_stiffness,
+                "damping": joint.drive_damping,
+                "torque_constant": actuator.torque_constant,
+            }
+        )
         if actuator.encoder_zero or actuator.encoder_sign != 1:
             data["encoder"] = {"zero": actuator.encoder_zero, "sign": actuator.encoder_sign}
         limits: dict[str, Any] = {}
@@ -233,13 +217,7 @@ class _Writer:
         for key in ("speed", "force"):
             if math.isfinite(getattr(actuator, key)):
                 limits[key] = getattr(actuator, key)
-        if limits:
-            data["limits"] = limits
-        return data
-
-    @staticmethod
-    def spring_name(name: str) -> str:
-        return name.replace(".", "-")
+        return data | _filled({"limits": limits})
 
     def spring(self, spring: LineSpring) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -248,7 +226,7 @@ class _Writer:
             "stiffness": spring.stiffness,
             "length": spring.length,
         }
-        return data | ({"damping": spring.damping} if spring.damping else {})
+        return data | _filled({"damping": spring.damping})
 
     def damper(self, damper: Damper) -> dict[str, Any]:
         between = [self.body_name(body, None) for body in damper.bodies]
@@ -261,14 +239,19 @@ class _Writer:
             "reference": self.reference(mode.reference),
         }
         branch = {leg.name: b for leg, b in zip(self.robot.legs, mode.branch, strict=True) if b}
-        if branch:
-            data["branch"] = branch
-        if mode.guess:
-            data["guess"] = {
-                self.joint_name(j): _written_guess(self.robot.joints[j].kind, values)
-                for j, values in mode.guess
-            }
-        return data
+        joints = self.robot.joints
+        guess = {self.joint_name(j): _written_guess(joints[j].kind, values) for j, values in mode.guess}
+        return data | _filled({"branch": branch, "guess": guess})
+
+
+def _filled(data: dict[str, Any]) -> dict[str, Any]:
+    """The entries that say something."""
+    return {key: value for key, value in data.items() if value}
+
+
+def _plain(name: str) -> str:
+    """A name outside of any leg, which has no dot."""
+    return name.replace(".", "-")
 
 
 def _written(kind: JointKind) -> JointKind:
@@ -316,7 +299,7 @@ def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
 
 # ---- text
 
-_PLAIN = re.compile(r"[A-Za-z][\w\-./]*")
+_BARE = re.compile(r"[A-Za-z][\w\-./]*")
 # Numbers with a unit: "0 0 -9.81 m/s^2".
 _QUANTITY = re.compile(r"-?\d[\d.e+-]*(?: -?\d[\d.e+-]*)* [A-Za-z][A-Za-z0-9*/^]*")
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "n", "~"}
@@ -330,7 +313,7 @@ def _scalar(value: Any) -> str:
     if isinstance(value, float):
         return repr(float(value) + 0.0)
     if isinstance(value, str):
-        if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+        if _BARE.fullmatch(value) and value.lower() not in _RESERVED:
             return value
         if _QUANTITY.fullmatch(value):
             return value

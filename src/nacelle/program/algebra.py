@@ -10,10 +10,6 @@ where sums inside sums and products inside products that are used once are merge
 as a graph after the passes have worked on it.
 
 Linear forms, powers and atoms: the items of a program in algebraic form.
-
-Reading a graph of binary operations as sums and products of many terms.
-
-Writing sums and products of many terms as a graph of binary operations.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def jacobian(trace: Trace, output: str, by: str, mode: str = "auto") -> list[lis
         mode: "forward" (a sweep a column), "reverse" (a sweep a row), or "auto": the fewer sweeps.
     """
     g = trace.graph
-    rows = _scalars(trace.outputs, output, trace.roots)
+    rows = trace.roots[_place(trace.outputs, output)]
     place = _place(trace.inputs, by)
     columns = [g.input(k) for k in range(place.start, place.stop)]
     if mode == "auto":
@@ -231,10 +231,6 @@ def _place(variables: Sequence[Variable], name: str) -> slice:
         if variable.name == name:
             return place
     raise KeyError(f"no variable {name!r}; known: {', '.join(v.name for v in variables)}")
-
-
-def _scalars(variables: Sequence[Variable], name: str, roots: list[int]) -> list[int]:
-    return roots[_place(variables, name)]
 
 
 # ---- derivatives of a program in a direction, as programs of their own

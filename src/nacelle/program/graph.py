@@ -12,8 +12,6 @@ Beside the operations of a `Program` a graph has
     ("entry", solve, k)             its k-th component,
 
 which are lowered late (`nacelle.program.solve`).
-
-A graph whose first inputs are recorded constants: numbers that are given at run time, at a sample.
 """
 
 from __future__ import annotations

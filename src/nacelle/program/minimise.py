@@ -157,16 +157,11 @@ def pair_products(algebra: Algebra, budget: int) -> int:
     """Extract pairs of factors that occur in several products; give the number of pairs extracted."""
 
     def keys(factors: dict[int, int], item: int, after: int = ONE) -> list[Any]:
-        if factors[item] > 0:
-            return [
-                (item, other, 1) if item < other else (other, item, 1)
-                for other, k in factors.items()
-                if k > 0 and other > after and other != item
-            ]
+        sign = 1 if factors[item] > 0 else -1
         return [
-            (item, other, -1) if item < other else (other, item, -1)
+            (item, other, sign) if item < other else (other, item, sign)
             for other, k in factors.items()
-            if k < 0 and other > after and other != item
+            if k * sign > 0 and other > after and other != item
         ]
 
     def make(key: Any) -> int:

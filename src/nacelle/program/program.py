@@ -17,8 +17,6 @@ Semantics, the same in every target, IEEE 754 double (or single) throughout:
     floor                                        largest whole number not above; NaN, infinities, -0 stay
 
 Inputs and outputs are named arrays; an array of shape (a, b) is read row by row.
-
-The inputs of a program in other groups: several of them as one, in another order.
 """
 
 from __future__ import annotations

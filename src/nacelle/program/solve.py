@@ -10,8 +10,6 @@ Entries that are constant zeros take part in nothing: hash-consing and folding r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from nacelle.program.graph import Graph, reachable
 
 Matrix = list[list[int]]
@@ -44,12 +42,10 @@ def lower(graph: Graph, kind: str, A: Matrix, b: list[int]) -> list[int]:
     """Spell a solve out; give the entries of the solution."""
     if len(b) <= 3:
         return _cramer(graph, A, b)
-    method: Callable[[Graph, Matrix, list[int]], list[int]] = {
-        "spd": _ldl,
-        "general": _pivoted,
-        "fixed": _fixed,
-    }[kind]
-    return method(graph, A, b)
+    if kind == "spd":
+        return _ldl(graph, A, b)
+    M = [[*row, right] for row, right in zip(A, b, strict=True)]
+    return _back(graph, _forward(graph, M, pivot={"general": True, "fixed": False}[kind]))
 
 
 def _cramer(g: Graph, A: Matrix, b: list[int]) -> list[int]:
@@ -110,19 +106,8 @@ def _ldl(g: Graph, A: Matrix, b: list[int]) -> list[int]:
     return x
 
 
-def _fixed(g: Graph, A: Matrix, b: list[int]) -> list[int]:
-    """Gauss elimination with the pivots in their order."""
-    M = [[*row, right] for row, right in zip(A, b, strict=True)]
-    return _back(g, _forward(g, M, pivot=False))
-
-
-def _pivoted(g: Graph, A: Matrix, b: list[int]) -> list[int]:
-    """Gauss elimination; a row with a larger entry is exchanged with the pivot's row by `where`."""
-    M = [[*row, right] for row, right in zip(A, b, strict=True)]
-    return _back(g, _forward(g, M, pivot=True))
-
-
 def _forward(g: Graph, M: Matrix, pivot: bool) -> Matrix:
+    """Gauss elimination of [A, b]; with `pivot` rows with larger entries come up, by `where`."""
     n = len(M)
     for k in range(n):
         if pivot:

@@ -30,7 +30,7 @@ from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
-from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeForces, TreeState, VerifyError, builder
+from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeState, VerifyError, builder
 from nacelle.verify.loops import (
     AxisMotion,
     ClosureAtState,
@@ -469,8 +469,7 @@ def _dynamics(
         h = G.T @ (now.bias + tree @ view.projection.bias + beside)
         a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
         add("forward dynamics", mine.forward[k], a)
-        loaded = TreeForces(state, _applied(view, robot, extra, mine.tau[k]))
-        own = engine.closed_loop(loaded)
+        own = engine.closed_loop(state, _applied(view, robot, extra, mine.tau[k]))
         if own is not None:
             add("forward dynamics, own solver", mine.forward[k], own[independent(robot)])
     else:

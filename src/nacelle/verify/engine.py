@@ -95,19 +95,6 @@ class Snapshot:
         return Pose(self.R[body] @ local.R, self.R[body] @ local.p + self.p[body])
 
 
-@dataclass(frozen=True, eq=False)
-class TreeForces:
-    """What an engine's own closed-loop solver is given: forces of the tree, beside its bodies and gravity.
-
-    Attributes:
-        state: the state; its u_dot does not count.
-        force: along the rates of the tree (rates,), external wrenches included.
-    """
-
-    state: TreeState
-    force: Array
-
-
 class Engine(Protocol):
     """A robot rebuilt in another engine.
 
@@ -126,8 +113,14 @@ class Engine(Protocol):
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state."""
 
-    def closed_loop(self, loaded: TreeForces) -> Array | None:
-        """Accelerations (rates,) by the engine's own solver of closed loops; None if it has none."""
+    def closed_loop(self, state: TreeState, force: Array) -> Array | None:
+        """Accelerations (rates,) by the engine's own solver of closed loops; None if it has none.
+
+        Args:
+            state: the state; its u_dot does not count.
+            force: along the rates of the tree (rates,), external wrenches included, beside its bodies' and
+                gravity's.
+        """
 
 
 @dataclass(frozen=True)

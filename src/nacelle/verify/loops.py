@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind
+from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Primitive
 from nacelle.model.leg import Leg, Nacelle
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -101,7 +101,7 @@ def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Clo
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
     # The centre is fixed to the body beside the spherical joint or the turn: to the plane's other side.
-    carrier = one if joint.kind is JointKind.SPHERICAL_PLANAR else two
+    carrier = one if _slides_last(joint) else two
     centre = first.p if carrier == one else second.p
     centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])
 
@@ -133,90 +133,77 @@ def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Clo
     )
 
 
+def _slides_last(joint: Joint) -> bool:
+    """Whether the strokes of a joint follow its rotations, so that they are along axes of its second frame.
+
+    Raises:
+        VerifyError: if axes of the joint are fixed to neither of its frames.
+    """
+    turns = [primitive.is_rotation for primitive in joint.primitives]
+    last = turns == sorted(turns, reverse=True)
+    if joint.is_coupling or sum(turns) > 2 or not (last or turns == sorted(turns)):
+        raise VerifyError(f"joint {joint.name!r} is {joint.kind}, of which no closure is known to engines")
+    return last and len(set(turns)) == 2
+
+
 def _allowed(
     joint: Joint, R_one: Array, R_two: Array, w_one: Array, w_two: Array
 ) -> tuple[Array, Array, list[slice]]:
-    """Motions [v; w] that a joint allows at its centre, columns, their derivatives, and the axes' places."""
-    none = np.zeros(3)
+    """Motions [v; w] that a joint allows at its centre, columns, their derivatives, and the axes' places.
+
+    Axes up to the first rotation's are fixed to the first frame, those behind it to the second; those of a
+    spherical joint are the base's.
+    """
     columns: list[Array] = []
     rates: list[Array] = []
     groups: list[slice] = []
 
-    def revolute(axis: Array, w: Array) -> None:
-        groups.append(slice(len(columns), len(columns) + 1))
-        columns.append(np.concatenate([none, axis]))
-        rates.append(np.concatenate([none, np.cross(w, axis)]))
+    def add(axis: Array, rate: Array, turns: bool) -> None:
+        none = np.zeros(3)
+        columns.append(np.concatenate([none, axis] if turns else [axis, none]))
+        rates.append(np.concatenate([none, rate] if turns else [rate, none]))
 
-    def prismatic(axis: Array, w: Array) -> None:
-        groups.append(slice(len(columns), len(columns) + 1))
-        columns.append(np.concatenate([axis, none]))
-        rates.append(np.concatenate([np.cross(w, axis), none]))
-
-    def spherical() -> None:
-        groups.append(slice(len(columns), len(columns) + 3))
-        for axis in np.eye(3):
-            columns.append(np.concatenate([none, axis]))
-            rates.append(np.zeros(6))
-
-    x, y, z = R_one.T
-    match joint.kind:
-        case JointKind.REVOLUTE:
-            revolute(z, w_one)
-        case JointKind.PRISMATIC:
-            prismatic(z, w_one)
-        case JointKind.CYLINDRICAL:
-            prismatic(z, w_one)
-            revolute(z, w_one)
-        case JointKind.UNIVERSAL:
-            revolute(x, w_one)
-            revolute(R_two[:, 1], w_two)
-        case JointKind.SPHERICAL | JointKind.POINT:
-            spherical()
-        case JointKind.PLANAR_SPHERICAL:
-            prismatic(x, w_one)
-            prismatic(y, w_one)
-            spherical()
-        case JointKind.SPHERICAL_PLANAR:
-            spherical()
-            prismatic(R_two[:, 0], w_two)
-            prismatic(R_two[:, 1], w_two)
-        case JointKind.FIXED:
-            pass
-        case _:
-            raise VerifyError(
-                f"joint {joint.name!r} is {joint.kind}, of which no closure is known to engines"
-            )
+    R, w = R_one, w_one
+    for primitive in joint.primitives:
+        groups.append(slice(len(columns), len(columns) + primitive.nv))
+        if primitive is Primitive.SPHERICAL:
+            for axis in np.eye(3):
+                add(axis, np.zeros(3), True)
+        else:
+            add(R[:, primitive.axis], np.cross(w, R[:, primitive.axis]), primitive.is_rotation)
+        if primitive.is_rotation:
+            R, w = R_two, w_two
     if joint.at_point:
         # The point locks the position already.
         for axis in np.eye(3):
-            columns.append(np.concatenate([axis, none]))
-            rates.append(np.zeros(6))
+            add(axis, np.zeros(3), False)
     S, S_rate = (np.array(listed).reshape(-1, 6).T for listed in (columns, rates))
     return S, S_rate, groups
 
 
 def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
-    """Coordinates of the axes of a joint from the pose of its second frame in its first."""
-    about_z = float(np.arctan2(R[1, 0], R[0, 0]))
-    nothing = float("nan")
-    match joint.kind:
-        case JointKind.REVOLUTE:
-            return [about_z]
-        case JointKind.PRISMATIC:
-            return [float(p[2])]
-        case JointKind.CYLINDRICAL:
-            return [float(p[2]), about_z]
-        case JointKind.UNIVERSAL:
-            # R = Rx Ry.
-            return [float(np.arctan2(R[2, 1], R[1, 1])), float(np.arctan2(R[0, 2], R[0, 0]))]
-        case JointKind.SPHERICAL | JointKind.POINT:
-            return [nothing]
-        case JointKind.PLANAR_SPHERICAL:
-            return [float(p[0]), float(p[1]), nothing]
-        case JointKind.SPHERICAL_PLANAR:
-            own = R.T @ p
-            return [nothing, float(own[0]), float(own[1])]
-    return []
+    """Coordinates of the axes of a joint from the pose of its second frame in its first; NaN of a ball.
+
+    Of R = R(a, q1) R(b, q2) the first angle is that from b to R b = R(a, q1) b, the second that from R^T a =
+    R(b, -q2) a to a; b is any perpendicular to a where there is one rotation alone.
+    """
+    e, own = np.eye(3), R.T @ p if _slides_last(joint) else p
+    turns = [
+        e[primitive.axis] for primitive in joint.primitives if primitive.is_rotation and primitive.nv == 1
+    ]
+    values = []
+    for primitive in joint.primitives:
+        if primitive is Primitive.SPHERICAL:
+            values.append(float("nan"))
+        elif not primitive.is_rotation:
+            values.append(float(own[primitive.axis]))
+        elif np.array_equal(e[primitive.axis], turns[0]):
+            a, b = turns[0], turns[1] if len(turns) > 1 else e[primitive.axis - 2]
+            values.append(float(np.arctan2(np.cross(b, R @ b) @ a, b @ R @ b)))
+        else:
+            a, b = turns
+            values.append(float(np.arctan2(np.cross(a @ R, a) @ b, a @ R @ a)))
+    return values
 
 
 def _read(joint: Joint, number: int, coordinate: float) -> float:
@@ -232,21 +219,11 @@ def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
     R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
     q = _coordinates(joint, R, p)
     best_R, best_p = np.eye(3), np.zeros(3)
-    match joint.kind:
-        case JointKind.REVOLUTE:
-            best_R = _turned(2, q[0])
-        case JointKind.PRISMATIC:
-            best_p[2] = q[0]
-        case JointKind.CYLINDRICAL:
-            best_R, best_p[2] = _turned(2, q[1]), q[0]
-        case JointKind.UNIVERSAL:
-            best_R = _turned(0, q[0]) @ _turned(1, q[1])
-        case JointKind.SPHERICAL | JointKind.POINT:
-            best_R = R
-        case JointKind.PLANAR_SPHERICAL:
-            best_R, best_p[:2] = R, q[:2]
-        case JointKind.SPHERICAL_PLANAR:
-            best_R, best_p = R, R[:, :2] @ q[1:]
+    for primitive, value in zip(joint.primitives, q, strict=True):
+        if primitive.is_rotation:
+            best_R = best_R @ (R if primitive.nv == 3 else _turned(primitive.axis, value))
+        else:
+            best_p = best_p + best_R[:, primitive.axis] * value
     position = np.zeros(3) if joint.at_point else (p - best_p) / robot.size
     return np.concatenate([(R - best_R).ravel(), position])
 

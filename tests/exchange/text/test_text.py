@@ -46,7 +46,7 @@ def test_numbers_and_places_come_back() -> None:
     about_origin = inertia + 2.0 * (com @ com * np.eye(3) - np.outer(com, com))
     expected = about_origin[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
     np.testing.assert_allclose(body.inertia[4:], expected, rtol=1e-14)
-    joint = robot.tree_joints[robot.joint(written.joint("arm_turn"))]
+    joint = robot.tree_joints[robot.joint(written.joints["arm_turn"])]
     assert np.isclose(joint.gear_ratio**2 * joint.rotor_inertia, 0.05, rtol=1e-14)
     assert (robot.actuators[0].force, robot.actuators[0].speed) == (30.0, 2.0)
     assert robot.springs[0].damping == 0.5

@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Graph
-from nacelle.exchange.urdf.read import Options, read_urdf
+from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from support.pinocchio_files import File, errors
 from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, joint, link, robot, written
@@ -21,7 +21,7 @@ MODELS = Path(os.environ.get("NACELLE_GEPETTO_MODELS", "/nowhere"))
 
 def graph_of(path: Path, floating: bool = False) -> Graph:
     """The graph of a file."""
-    return read_urdf(read_xml(path), path, Options(floating))
+    return read_urdf(read_xml(path), path, floating=floating)
 
 
 def test_bodies_are_where_pinocchio_has_them(tmp_path: Path) -> None:

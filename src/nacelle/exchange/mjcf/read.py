@@ -301,9 +301,6 @@ def quaternion_rotation(quat_wxyz: Array) -> Array:
     return R.reshape(3, 3)
 
 
-# ---- MJCF to a graph of bodies and joints, through the compiled model of `mujoco`
-
-
 # ---- fixed tendons
 
 
@@ -558,31 +555,25 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
 _SITE = int(mj.mjtObj.mjOBJ_SITE)
 
 
-@dataclass(frozen=True, eq=False)
-class Ties:
-    """What ties bodies and joints together beside the tree."""
-
-    closures: tuple[Link, ...]
-    couplings: tuple[Coupling, ...]
-    struts: tuple[Strut, ...]
-
-
 def equalities(read: CompiledMjcf) -> Ties:
     """Read all equalities and tendons.
 
     Raises:
         DescriptionError: if one is no joint of rigid bodies.
     """
-    reader = _Ties(read)
+    ties = Ties(read)
     for k in range(read.model.neq):
-        reader.equality(k)
+        ties.equality(k)
     for tendon in range(read.model.ntendon):
-        reader.tendon(tendon)
-    return Ties(tuple(reader.closures), tuple(reader.couplings), tuple(reader.struts))
+        ties.tendon(tendon)
+    return ties
 
 
-class _Ties:
+class Ties:
+    """What ties bodies and joints together beside the tree: closures, couplings and struts."""
+
     def __init__(self, read: CompiledMjcf) -> None:
+        """None yet."""
         self.read, self.model, self.report = read, read.model, read.report
         self.bodies, self.joints = read.bodies, read.joints
         self.names = Names()
@@ -591,6 +582,7 @@ class _Ties:
         self.struts: list[Strut] = []
 
     def equality(self, k: int) -> None:
+        """Read an equality."""
         model = self.model
         kind = int(model.eq_type[k])
         given = self.read.name("EQUALITY", k)
@@ -660,6 +652,7 @@ class _Ties:
         self.couplings.append(Coupling(name, self.joints[joint], follows, offset / own))
 
     def tendon(self, tendon: int) -> None:
+        """Read a spatial tendon."""
         model = self.model
         name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
         if fixed_terms(model, tendon) is not None:
@@ -744,7 +737,7 @@ class _Reader:
         axes = axes_by_joint(self.read)
         for body in range(1, model.nbody):
             self._add_body(body, axes)
-        read: Ties = equalities(self.read)
+        ties = equalities(self.read)
         self._note_losses()
         return Graph(
             name=Names().new(_model_name(model), self.read.file.stem),
@@ -752,9 +745,9 @@ class _Reader:
             gravity=self._gravity(),
             bodies=self.solids,
             joints=tuple(self.links),
-            closures=read.closures,
-            couplings=read.couplings,
-            struts=read.struts,
+            closures=tuple(ties.closures),
+            couplings=tuple(ties.couplings),
+            struts=tuple(ties.struts),
             loose=self.loose,
             shapes=self._shapes(0),
             report=self.report,

@@ -46,8 +46,7 @@ class JointChain:
 
 def chains(graph: Graph) -> list[JointChain]:
     """All joints of the tree in its order, those with massless bodies between them in one chain."""
-    held = {body for link in graph.closures for body in (link.parent, link.child)}
-    held |= {body for strut in graph.struts for body in strut.bodies}
+    held = graph.held
     after: dict[str, list[Link]] = {}
     for link in graph.joints:
         after.setdefault(link.parent, []).append(link)
@@ -213,12 +212,8 @@ class _Writer:
             self.joints[link.name] = [name]
             R = frame.R @ rotation_quat(link.quat) @ frame.R.T
             self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
-            node = XmlNode("joint", {"name": name, "type": "ball", **place})
-            if link.damping:
-                node.attributes["damping"] = shortest_number(link.damping)
-            if link.armature:
-                node.attributes["armature"] = shortest_number(link.armature)
-            return [node]
+            acting = _nonzero(damping=link.damping, armature=link.armature)
+            return [XmlNode("joint", {"name": name, "type": "ball", **place, **acting})]
         nodes = []
         for k, axis in enumerate(link.axes):
             name = self.names.new(link.name if len(link.axes) == 1 else f"{link.name}-{k + 1}", "joint")
@@ -285,8 +280,7 @@ class _Writer:
                 "stiffness": shortest_number(strut.stiffness),
                 "springlength": shortest_number(strut.length),
             }
-            if strut.damping:
-                forces["damping"] = shortest_number(strut.damping)
+            forces |= _nonzero(damping=strut.damping)
             spatial = tendons.add("spatial", name=strut.name, **forces)
             for site in sites:
                 spatial.add("site", site=site)
@@ -316,17 +310,17 @@ def _named(body: str) -> str:
     return _WORLD if body == BASE else body
 
 
+def _nonzero(**numbers: float) -> dict[str, str]:
+    """Attributes that are numbers, without those that are zero."""
+    return {name: shortest_number(value) for name, value in numbers.items() if value}
+
+
 def _effects(axis: Axis) -> dict[str, str]:
     """What acts along an axis, as attributes of a joint."""
-    data: dict[str, str] = {}
+    data = _nonzero(damping=axis.damping)
     if axis.quadratic or axis.cubic:
         data["damping"] = joined_numbers((axis.damping, axis.quadratic, axis.cubic))
-    elif axis.damping:
-        data["damping"] = shortest_number(axis.damping)
-    if axis.coulomb:
-        data["frictionloss"] = shortest_number(axis.coulomb)
-    if axis.armature:
-        data["armature"] = shortest_number(axis.armature)
+    data |= _nonzero(frictionloss=axis.coulomb, armature=axis.armature)
     if axis.stiffness:
         data |= {"stiffness": shortest_number(axis.stiffness), "springref": shortest_number(axis.rest)}
     if any(math.isfinite(end) for end in axis.limits) and not axis.stop:

@@ -175,10 +175,7 @@ def weighted(graph: Graph) -> Graph:
 
 def _idle(graph: Graph) -> Link | None:
     """A joint at the end of the tree that moves nothing."""
-    held = {joint.parent for joint in graph.joints}
-    held |= {body for closure in graph.closures for body in (closure.parent, closure.child)}
-    held |= {body for strut in graph.struts for body in strut.bodies}
-    held |= {body for damper in graph.dampers for body in damper.bodies}
+    held = {joint.parent for joint in graph.joints} | graph.held
     coupled = graph.coupled
     for joint in graph.joints:
         solid = graph.bodies[joint.child]

@@ -65,9 +65,7 @@ def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
         body = chain[-1].child
         solid = graph.bodies[body]
         after = [joint for joint in graph.joints if joint.parent == body]
-        touched = any(body in (closure.parent, closure.child) for closure in graph.closures)
-        touched = touched or any(body in pair for pair in graph.between)
-        if not solid.is_massless or len(after) != 1 or touched or not _is_free(after[0], held):
+        if not solid.is_massless or len(after) != 1 or body in graph.held or not _is_free(after[0], held):
             break
         chain.append(after[0])
     return chain

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.exchange.description import Written, described, legs_in_order
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, broken
+from nacelle.exchange.tree import in_series, massless
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
@@ -116,7 +117,7 @@ def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
 def _at_assembly(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Graph:
     values = {}
     for joint in graph.joints:
-        index = robot.joint(written.joint(joint.name))
+        index = robot.joint(written.joints[joint.name])
         value = np.array(found.q[robot.q_slices[index]], dtype=float)
         values[joint.name] = value
     return replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
@@ -145,7 +146,7 @@ def _independent(
         for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
             if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
                 continue
-            row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
+            row = N[m + robot.v_slices[robot.joint(written.joints[joint.name])].start]
             if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 span.take(row)
                 names.append(joint.name)
@@ -182,7 +183,7 @@ def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
         ten = parameters_from_com(solid.mass, solid.com - joint.child_at.p, solid.inertia)
         if long == 0.0 or not is_axisymmetric(ten, line / long, long, _EVEN):
             continue
-        start = robot.platform_nv + robot.v_slices[robot.joint(written.joint(joint.name))].start
+        start = robot.platform_nv + robot.v_slices[robot.joint(written.joints[joint.name])].start
         spin = np.zeros(len(rate_scale(robot)))
         spin[start : start + 3] = joint.child_at.R.T @ (line / long)
         spins.append(spin)
@@ -233,7 +234,7 @@ def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[s
     """For each spherical joint its part (3, left) of the motions that are left."""
     m = robot.platform_nv
     return {
-        joint.name: left[m + robot.v_slices[robot.joint(written.joint(joint.name))].start :][:3]
+        joint.name: left[m + robot.v_slices[robot.joint(written.joints[joint.name])].start :][:3]
         for joint in graph.joints
         if joint.spherical
     }
@@ -275,16 +276,13 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
         if joint.name not in names:
             joints.append(joint)
             continue
-        parent = joint.parent
         at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
-        axes = _spin_frame(graph, joint)
-        for k, word in enumerate(("tilt", "swing", "spin")):
-            child = joint.child if k == 2 else f"{joint.name}-{word}"
-            bodies.setdefault(child, Solid())
-            axis = Axis(axes[:, k], armature=joint.armature)
-            hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
-            joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
-            parent, at = child, hinge.child_at
+        whole = Link(joint.name, joint.parent, joint.child, at, joint.child_at)
+        own = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
+        axes = [Axis(direction, armature=joint.armature) for direction in _spin_frame(graph, joint).T]
+        hinges = [replace(whole, name=name, axes=(axis,)) for name, axis in zip(own, axes, strict=True)]
+        joints += in_series(whole, hinges, own[:2])
+        bodies |= massless([name for name in own[:2] if name not in bodies])
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )

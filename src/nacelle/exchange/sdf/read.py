@@ -254,7 +254,6 @@ _AXES = {
 }
 
 
-@dataclass(eq=False)
 class Joints:
     """What joints of a file become: joints of the graph with massless bodies between, and couplings.
 
@@ -265,34 +264,25 @@ class Joints:
         axes: for each joint of the file the joint of the graph of each of its axes.
     """
 
-    links: list[Link]
-    carriers: list[str]
-    couplings: list[Coupling]
-    axes: dict[str, list[Link]]
-
-
-def joints_of(frames: Frames, bodies: dict[str, str], names: Names, in_model: bool = False) -> Joints:
-    """Read all joints.
-
-    Args:
-        frames: frames of the model.
-        bodies: names in the graph of links and the world.
-        names: of bodies in the graph, which massless ones join.
-        in_model: whether axes are in the model's frame where they do not say, as before version 1.5.
-    """
-    reader = _Reader(frames, bodies, names, in_model)
-    for full, (element, scope) in frames.joints.items():
-        reader.joint(full, element, scope)
-    for full, (element, scope) in frames.joints.items():
-        reader.couple(full, element, scope)
-    return reader.made
-
-
-class _Reader:
     def __init__(self, frames: Frames, bodies: dict[str, str], names: Names, in_model: bool) -> None:
+        """Read all joints.
+
+        Args:
+            frames: frames of the model.
+            bodies: names in the graph of links and the world.
+            names: of bodies in the graph, which massless ones join.
+            in_model: whether axes are in the model's frame where they do not say, as before version 1.5.
+        """
         self.frames, self.bodies, self.body_names, self.in_model = frames, bodies, names, in_model
         self.names, self.coupling_names = Names(), Names()
-        self.made = Joints([], [], [], {})
+        self.links: list[Link] = []
+        self.carriers: list[str] = []
+        self.couplings: list[Coupling] = []
+        self.axes: dict[str, list[Link]] = {}
+        for full, (element, scope) in frames.joints.items():
+            self.joint(full, element, scope)
+        for full, (element, scope) in frames.joints.items():
+            self.couple(full, element, scope)
 
     def ends(self, element: Element, scope: str) -> tuple[str, str]:
         """Full names of the links that a joint joins."""
@@ -307,6 +297,7 @@ class _Reader:
         return found[0], found[1]
 
     def joint(self, full: str, element: Element, scope: str) -> None:
+        """Read a joint, but for what couples it to others."""
         kind = element.get("type")
         parent, child = self.ends(element, scope)
         if kind == _GEARBOX:
@@ -316,21 +307,21 @@ class _Reader:
         name = self.names.new(full.replace("::", "-"), "joint")
         link = Link(name, self.bodies[parent], self.bodies[child], at, child_at, line=element.line)
         if kind == _FIXED:
-            self.made.links.append(link)
+            self.links.append(link)
             return
         if kind == _BALL:
-            self.made.links.append(replace(link, spherical=True))
+            self.links.append(replace(link, spherical=True))
             return
         if kind not in _AXES:
             raise element.fault(f"the joint {element.get('name')!r} has the type {kind!r}, which is not read")
-        axes = self.axes(element, scope, here, kind)
+        axes = self.joint_axes(element, scope, here, kind)
         own = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
         links, carriers = single_axes(link, axes, own, self.body_names)
-        self.made.links += links
-        self.made.carriers += carriers
-        self.made.axes[full] = links
+        self.links += links
+        self.carriers += carriers
+        self.axes[full] = links
 
-    def axes(self, element: Element, scope: str, here: Pose, kind: str) -> list[Axis]:
+    def joint_axes(self, element: Element, scope: str, here: Pose, kind: str) -> list[Axis]:
         """The axes of a joint in its frame."""
         turns = _AXES[kind]
         given = [element.first(tag) for tag in ("axis", "axis2")[: len(turns)]]
@@ -362,8 +353,9 @@ class _Reader:
     # ---- couplings
 
     def couple(self, full: str, element: Element, scope: str) -> None:
+        """Read the couplings of a joint."""
         if element.get("type") == "screw":
-            hinge, slide = self.made.axes[full]
+            hinge, slide = self.axes[full]
             self.add(hinge.name, slide, {hinge.name: _pitch(element) / (2.0 * math.pi)}, 0.0)
         if element.get("type") == _GEARBOX:
             self.gearbox(element, scope)
@@ -374,15 +366,16 @@ class _Reader:
                 self.mimic(full, k, mimic, scope)
 
     def add(self, name: str, joint: Link, follows: dict[str, float], offset: float) -> None:
+        """Add a coupling."""
         kept = {other: ratio for other, ratio in follows.items() if ratio}
         own = self.coupling_names.new(f"{name}-coupling", "coupling")
-        self.made.couplings.append(Coupling(own, joint.name, kept, offset))
+        self.couplings.append(Coupling(own, joint.name, kept, offset))
 
     def mimic(self, full: str, k: int, mimic: Element, scope: str) -> None:
         """Position = multiplier (leader's position - reference) + offset."""
-        leader = self.made.axes.get(self.frames.full(mimic.get("joint"), scope, mimic), [])
+        leader = self.axes.get(self.frames.full(mimic.get("joint"), scope, mimic), [])
         place = 1 if mimic.get("axis") == "axis2" else 0
-        followers = self.made.axes.get(full, [])
+        followers = self.axes.get(full, [])
         if place >= len(leader) or k >= len(followers):
             raise mimic.fault(f"{mimic.get('joint')!r} has no axis to follow")
         ratio, offset = value(mimic, "multiplier", 1.0), value(mimic, "offset", 0.0)
@@ -390,6 +383,7 @@ class _Reader:
         self.add(followers[k].name, followers[k], {leader[place].name: ratio}, offset)
 
     def gearbox(self, element: Element, scope: str) -> None:
+        """Read a gearbox."""
         parent, child = self.ends(element, scope)
         name = word(element, "gearbox_reference_body")
         body = element.first("gearbox_reference_body")
@@ -410,7 +404,7 @@ class _Reader:
 
     def hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
         """The hinge between a gearbox's reference body and one of its links, and the sign of its angle."""
-        for joint in self.made.links:
+        for joint in self.links:
             if {joint.parent, joint.child} == {reference, self.bodies[link]} and joint.kind == "revolute":
                 # The frame on the link is the joint's own, which is at zero in the drawn pose.
                 own = joint.child_at if joint.child == self.bodies[link] else joint.at
@@ -568,7 +562,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     names = Names()
     bodies = {WORLD: BASE} | {full: names.new(full.replace("::", "-"), "body") for full in frames.links}
     solids = {bodies[full]: _solid(element, report) for full, element in frames.links.items()}
-    joints = joints_of(frames, bodies, names, in_model)
+    joints = Joints(frames, bodies, names, in_model)
     solids |= massless(joints.carriers)
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]

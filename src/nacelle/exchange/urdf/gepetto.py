@@ -75,10 +75,6 @@ class Side:
             values[joints[name].name] = np.array([float(node.value)])
         return values
 
-    def kind(self, joint: str) -> str:
-        """The type of a joint; empty where the URDF's counts."""
-        return self.kinds.get(joint, "")
-
     def require_joints(self, joints: Collection[str]) -> None:
         """Check that joints whose types are given are there.
 

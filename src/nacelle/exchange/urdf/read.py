@@ -213,42 +213,35 @@ _READ = {"link", "joint", "transmission", "ros2_control", "loop", "coupling", "c
 _SEEN = {"material", "frame", "fixed_frame"}
 
 
-@dataclass(frozen=True, eq=False)
-class Options:
-    """How a file is read: whether its root floats, and what a file beside it says about loops and drives."""
-
-    floating: bool = False
-    side: Side = no_side
-
-
-def read_urdf(root: Element, path: Path, options: Options | None = None) -> Graph:
+def read_urdf(root: Element, path: Path, *, floating: bool = False, side: Side = no_side) -> Graph:
     """Read the tree of a document and its closures.
 
     Args:
         root: the element `robot`.
         path: its file.
-        options: whether the root link floats; closures and drives of a file beside it.
+        floating: whether the root link floats.
+        side: what a file beside it says about loops and drives.
 
     Raises:
         DescriptionError: with the place of what is wrong.
     """
-    return _Reader(root, path, options or Options()).graph()
+    return _Reader(root, path, floating, side).graph()
 
 
 class _Reader:
-    def __init__(self, root: Element, path: Path, options: Options) -> None:
-        self.root, self.path, self.options = root, path, options
+    def __init__(self, root: Element, path: Path, floating: bool, side: Side) -> None:
+        self.root, self.path, self.floating, self.side = root, path, floating, side
         self.report = ExchangeReport()
         _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
         if not self.elements:
             raise root.fault("the robot has no link")
-        options.side.require_joints(self.joint_elements)
+        side.require_joints(self.joint_elements)
         self.base = self._base()
         names = Names()
         self.bodies = {
-            name: BASE if name == self.base and not self.options.floating else names.new(name, f"body{k}")
+            name: BASE if name == self.base and not self.floating else names.new(name, f"body{k}")
             for k, name in enumerate(self.elements, 1)
         }
         self.body_names, self.joint_names = names, Names()
@@ -283,11 +276,11 @@ class _Reader:
         closures = closures_of(self.root, self.links, self.joint_names)
         if gazebo.joints_of(self.root):
             closures += gazebo.as_closures(self.root, self.links, self._drawn(), self.joint_names)
-        closures += self.options.side.closures(self._frames(), self.joint_names)
+        closures += self.side.closures(self._frames(), self.joint_names)
         kept: list[Link] = []
         for closure in closures:
             kept += self._spread(closure)
-        joints = driven(self.root, self.joints, self.by_name, self.options.side, self.report)
+        joints = driven(self.root, self.joints, self.by_name, self.side, self.report)
         graph = Graph(
             name=Names().new(self.root.get("name"), self.path.stem),
             file=str(self.path),
@@ -296,11 +289,11 @@ class _Reader:
             joints=tuple(joints),
             closures=tuple(kept),
             couplings=tuple(couplings),
-            floating=self.bodies[self.base] if self.options.floating else None,
+            floating=self.bodies[self.base] if self.floating else None,
             shapes=shapes,
             report=self.report,
         )
-        return spanned(graph.with_values(self.options.side.values(self.by_name)))
+        return spanned(graph.with_values(self.side.values(self.by_name)))
 
     def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)
@@ -319,7 +312,7 @@ class _Reader:
             raise element.fault(f"the joint {name!r} joins a link to itself")
         origin = pose_of(element.first("origin"))
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
-        kind = self.options.side.kind(name) or element.get("type")
+        kind = self.side.kinds.get(name) or element.get("type")
         made = self._typed(link, kind, element)
         self.by_name[name] = made[-1]
         self.joints += made
@@ -355,7 +348,7 @@ class _Reader:
 
     def _drawn(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
-        floating = self.bodies[self.base] if self.options.floating else None
+        floating = self.bodies[self.base] if self.floating else None
         tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
         return spanned(tree).poses()
 

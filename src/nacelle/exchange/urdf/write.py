@@ -27,16 +27,11 @@ _FAR = 1e6
 _DRAKE = "http://drake.mit.edu"
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfFiles:
-    """The two texts: the robot, and its closures (YAML); empty where there is nothing to say."""
+def write_urdf(graph: Graph) -> dict[str, str]:
+    """The texts by the endings of their files: the robot, and its closures where there is something to say.
 
-    urdf: str
-    closures: str
-
-
-def write_urdf(graph: Graph) -> UrdfFiles:
-    """The texts of both files; the report of the graph gets what URDF does not hold."""
+    The report of the graph gets what URDF does not hold.
+    """
     graph = with_cut_loops(graph, lambda closure: closure.spherical and is_bare(graph, closure))
     return _Writer(graph).files()
 
@@ -61,7 +56,7 @@ class _Writer:
         if any(axis.armature and axis.motor for link in graph.joints for axis in link.axes):
             self.root.attributes["xmlns:drake"] = _DRAKE
 
-    def files(self) -> UrdfFiles:
+    def files(self) -> dict[str, str]:
         graph = self.graph
         base = self.root.add("link", name=BASE)
         self._shapes(base, graph.shapes, identity())
@@ -84,8 +79,8 @@ class _Writer:
             self._transmission(name, motor, axis)
         self._note_losses()
         title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
-        urdf = file_text(self.root, title, graph.report)
-        return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven or self.start else "")
+        files = {".urdf": file_text(self.root, title, graph.report)}
+        return files | ({".yaml": self._yaml(loops)} if loops or self.driven or self.start else {})
 
     def _steps(self, link: Link) -> list[Link]:
         """A joint as joints of one axis, with massless links between."""

@@ -38,7 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ from nacelle.exchange.graph import (
     connected,
 )
 from nacelle.exchange.passes.bodies import without_fixed_joints
-from nacelle.exchange.tree import massless, single_axes, spanned
+from nacelle.exchange.tree import in_series, massless, single_axes, spanned
 from nacelle.exchange.write.inertia import completed
 from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
@@ -122,9 +122,6 @@ def _weight(graph: Graph, body: str) -> float:
 
 def _part(whole: Solid, share: float) -> Solid:
     return Solid(share * whole.mass, whole.com, share * whole.inertia)
-
-
-# ---- A robot as a graph: a tree from the base to every body, and the joints that close its loops
 
 
 # ---- a point nacelle taken away
@@ -295,31 +292,25 @@ class JointLinks:
     def _chain(
         self, joint: Joint, made: str, ends: LinkEnds, steps: list[tuple[Axis, ...] | Array]
     ) -> list[Link]:
-        links: list[Link] = []
-        parent, at = ends.parent, joint.frame_predecessor
-        for k, step in enumerate(steps):
-            last = k == len(steps) - 1
-            child = (
-                ends.child
-                if last
-                else self.name(f"{made}-carrier{k + 1}" if len(steps) > 2 else f"{made}-carrier")
-            )
-            child_at = joint.frame_successor if last else identity()
-            own = made if len(steps) == 1 else f"{made}-{k + 1}"
+        whole = Link(made, *ends, joint.frame_predecessor, joint.frame_successor)
+        names = [made] if len(steps) == 1 else [f"{made}-{k + 1}" for k in range(len(steps))]
+        ending = "-carrier{}" if len(steps) > 2 else "-carrier"
+        carriers = [self.name(made + ending.format(k)) for k in range(1, len(steps))]
+        parts = []
+        for name, step in zip(names, steps, strict=True):
             if isinstance(step, tuple):
-                links.append(Link(own, parent, child, at, child_at, step))
+                parts.append(replace(whole, name=name, axes=step))
             else:
                 damping, armature = self._ball(joint)
-                ball = Link(own, parent, child, at, child_at, spherical=True, quat=step)
-                links.append(replace(ball, damping=damping, armature=armature))
-            parent, at = child, identity()
-        return links
+                ball = replace(whole, name=name, spherical=True, quat=step)
+                parts.append(replace(ball, damping=damping, armature=armature))
+        return in_series(whole, parts, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
         """One axis, with the part of what acts in the joint that acts along it."""
         direction = np.eye(3)[primitive.axis]
         turns = primitive.is_rotation
-        forces = dict.fromkeys(_FRICTION.values(), 0.0)
+        forces: dict[str, Any] = dict.fromkeys(_FRICTION.values(), 0.0)
         for term in joint.friction[number] if joint.friction else ():
             self._add(joint, term, forces)
         spring = joint.springs[number] if joint.springs else None
@@ -332,10 +323,7 @@ class JointLinks:
             direction=direction,
             turns=turns,
             value=_within(value, limits) if turns else value,
-            damping=forces["damping"],
-            coulomb=forces["coulomb"],
-            quadratic=forces["quadratic"],
-            cubic=forces["cubic"],
+            **forces,
             armature=joint.gear_ratio**2 * joint.rotor_inertia if first else 0.0,
             stiffness=0.0 if spring is None else spring.stiffness,
             rest=0.0 if spring is None else spring.rest,

@@ -45,9 +45,7 @@ class XmlNode:
             yield f"{room}</{self.tag}>"
 
 
-def file_text(
-    root: XmlNode, title: str, report: ExchangeReport, *, head: str = '<?xml version="1.0"?>'
-) -> str:
+def file_text(root: XmlNode, title: str, report: ExchangeReport) -> str:
     """The whole file, with what was done and lost as a comment before the root."""
     notes = [title, ""]
     notes += ["Left out or changed:" if report.losses else "Nothing was left out."]
@@ -57,7 +55,7 @@ def file_text(
     wrapped = [part for note in notes for part in (textwrap.wrap(note, 108, subsequent_indent="  ") or [""])]
     # Two hyphens would end a comment.
     comment = "\n".join(f"  {line}".rstrip() for line in wrapped).replace("--", "- -")
-    return f"{head}\n<!--\n{comment}\n-->\n" + "\n".join(root.lines()) + "\n"
+    return "\n".join(['<?xml version="1.0"?>', "<!--", comment, "-->", *root.lines(), ""])
 
 
 def shortest_number(value: float) -> str:

@@ -11,12 +11,11 @@ import platform
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
 
 from nacelle.compile import make_program
-from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.names import remark
 from nacelle.errors import ExportError
@@ -56,21 +55,6 @@ _SYSTEMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "windows"
 _DAY = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Binary:
-    """A shared library.
-
-    Attributes:
-        platform: the platform tuple of FMI, such as "x86_64-linux".
-        ending: of its file.
-        content: its bytes.
-    """
-
-    platform: str
-    ending: str
-    content: bytes
-
-
 def this_platform() -> tuple[str, str]:
     """The platform tuple of FMI for this machine, and how shared libraries end."""
     machine = platform.machine().lower()
@@ -78,8 +62,8 @@ def this_platform() -> tuple[str, str]:
     return f"{_MACHINES.get(machine, machine)}-{system}", ending
 
 
-def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> Binary | None:
-    """Compile the sources of an FMU; None if there is no compiler.
+def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> dict[str, bytes]:
+    """Compile the sources of an FMU: the shared library by its path; none if there is no compiler.
 
     Args:
         name: of the library.
@@ -91,7 +75,7 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
     """
     found = find_compiler("c", compiler)
     if found is None:
-        return None
+        return {}
     tuple_, ending = this_platform()
     with tempfile.TemporaryDirectory(prefix="nacelle-fmi-") as folder:
         place = Path(folder)
@@ -103,7 +87,7 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
             found.build([*_FLAGS, "-I.", *sources, "-lm", "-o", out], place, _LONGEST)
         except ExportError as error:
             raise ExportError(f"the C compiler {found.name} does not compile the FMU: {error}") from None
-        return Binary(tuple_, ending, (place / out).read_bytes())
+        return {f"binaries/{tuple_}/{out}": (place / out).read_bytes()}
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
@@ -207,7 +191,8 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
         text = resources("nacelle.export.fmi").joinpath(file).read_text(encoding="utf-8")
         (headers if file.endswith(".h") else sources)[file] = text
     sources["model.c"] = _source(package, glue, title, "")
-    token = _token([*sources.values(), *headers.values()])
+    # Another code has another one.
+    token = hashlib.sha256("\0".join([*sources.values(), *headers.values()]).encode()).hexdigest()[:32]
     sources["model.c"] = _source(package, glue, title, token)
     about = FmuDescription(
         package.name,
@@ -221,9 +206,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     files: dict[str, str | bytes] = {"modelDescription.xml": model_description(about, glue.table)}
     files["sources/buildDescription.xml"] = build_description(package.name, sorted(sources))
     files |= {f"sources/{file}": text for file, text in sorted((sources | headers).items())}
-    built = binary(package.name, sources | headers, compiler)
-    if built is not None:
-        files[f"binaries/{built.platform}/{package.name}{built.ending}"] = built.content
+    files |= binary(package.name, sources | headers, compiler)
     return zipped(files), sorted(files)
 
 
@@ -231,7 +214,9 @@ def _model(package: Package) -> tuple[Package, Glue, str]:
     """The package with what its model needs, its C, and what it is."""
     wanted, robot = package.wanted, package.robot
     if wanted.controller is not None:
-        return package, controller_glue(package, wanted.controller), _title(wanted.controller)
+        name, period = remark(wanted.controller.name), wanted.controller.period
+        title = f"the controller {name} with a sample time of {period:g} s"
+        return package, controller_glue(package, wanted.controller), title
     if wanted.plant:
         whole = replace(package, entries=[*package.entries, _rates(robot, package.name)])
         return whole, plant_glue(whole), "motion under the actuators' forces"
@@ -239,10 +224,6 @@ def _model(package: Package) -> tuple[Package, Glue, str]:
         package = replace(package, entries=[*package.entries, assembly_entry(robot, package.name)])
     main = next(entry for entry in package.entries if entry.model is not None)
     return package, pose_glue(package, main), main.title
-
-
-def _title(controller: Controller) -> str:
-    return f"the controller {remark(controller.name)} with a sample time of {controller.period:g} s"
 
 
 def _rates(robot: Robot, prefix: str) -> Entry:
@@ -257,11 +238,6 @@ def _rates(robot: Robot, prefix: str) -> Entry:
     return Entry(
         "plant_rates", "rates of the actuators", replace(program, name=f"{prefix}_plant_rates"), words, None
     )
-
-
-def _token(texts: Sequence[str]) -> str:
-    """The token of an FMU: another code has another one."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]
 
 
 def _source(package: Package, glue: Glue, title: str, token: str) -> str:

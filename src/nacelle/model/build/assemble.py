@@ -303,18 +303,8 @@ class _Builder:
             if spec.actuator is not None and spec.actuator.name:
                 prefix = f"{edge.part.name}." if edge.part.spec is not None else ""
                 name = f"{prefix}{spec.actuator.name}"
-            result.append(
-                Actuator(
-                    name,
-                    k,
-                    torque_constant=drive.torque_constant,
-                    encoder_zero=drive.encoder_zero,
-                    encoder_sign=drive.encoder_sign,
-                    position=drive.position,
-                    speed=drive.speed,
-                    force=drive.force,
-                )
-            )
+            numbers: dict[str, Any] = {"position": drive.position, **drive.actuator}
+            result.append(Actuator(name, k, **numbers))
         names = [actuator.name for actuator in result]
         if len(set(names)) != len(names):
             self.report(("legs",), "two actuators have the same name", "every actuator has its own")

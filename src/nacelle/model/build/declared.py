@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,7 @@ from nacelle.model.description.frame import RotationSpec
 from nacelle.model.numbers import GROUPS
 from nacelle.model.source.node import KeyPath, Node, Source
 from nacelle.model.units import WrittenNumber, WrittenText
-from nacelle.program.graph import Graph, children, reachable
+from nacelle.program.graph import Graph, reachable
 from nacelle.program.program import Variable
 from nacelle.program.trace import linear
 from nacelle.spatial.recorded import Recorded
@@ -177,33 +177,13 @@ class _Recorder:
             start += size
         used = sorted(first, key=lambda k: (GROUPS.index(first[k]), k))
         place = {k: position for position, k in enumerate(used)}
-        graph, nodes = _renumbered(tape, roots, place)
         names = _different([self.names[k] for k in used])
         flat = tuple(name for group in groups for name in layout[group])
-        program = linear(
-            "numbers",
-            graph,
-            (Variable("numbers", (len(used),)),),
-            (Variable("entries", (len(flat),)),),
-            nodes,
-        )
+        inputs, outputs = (Variable("numbers", (len(used),)),), (Variable("entries", (len(flat),)),)
+        program = linear("numbers", tape, inputs, outputs, roots)
+        code = tuple((op, place[k[0]]) if op == "input" else (op, *k) for op, *k in program.code)
         values = tuple(self.values[k] for k in used)
-        return Record(names, tuple(first[k] for k in used), values, flat, program)
-
-
-def _renumbered(tape: Graph, roots: list[int], place: dict[int, int]) -> tuple[Graph, list[int]]:
-    """Copy what some roots need, its inputs counted anew."""
-    graph = Graph()
-    moved: dict[int, int] = {}
-    for k in reachable(tape, roots):
-        op, *operands = tape.nodes[k]
-        if op == "const":
-            moved[k] = graph.const(operands[0])
-        elif op == "input":
-            moved[k] = graph.input(place[operands[0]])
-        else:
-            moved[k] = graph.apply(op, *(moved[c] for c in children(tape.nodes[k])))
-    return graph, [moved[k] for k in roots]
+        return Record(names, tuple(first[k] for k in used), values, flat, replace(program, code=code))
 
 
 def _may_be_free(path: KeyPath) -> bool:

@@ -1,7 +1,4 @@
-"""Joints, springs and dampers of a robot from their drafts: placed, mirrored, read for their kind.
-
-Springs and dampers between bodies: names resolved, points placed with their legs.
-"""
+"""Joints, springs and dampers of a robot from their drafts: placed, mirrored, read for their kind."""
 
 from __future__ import annotations
 

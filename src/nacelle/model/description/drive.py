@@ -1,15 +1,14 @@
 """What a joint may have beside its geometry, as written: friction, springs, limits, an actuator.
 
 The units depend on the kind of joint, so quantities are kept as written; they are read below.
-
-What a joint has beside its geometry, read for its kind: friction, springs, limits.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, ValidationInfo
@@ -144,7 +143,7 @@ _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 @dataclass(frozen=True)
 class Drive:
-    """What a joint has beside its geometry, in SI units; see `Joint` and `Actuator`."""
+    """What a joint has beside its geometry, in SI units; see `Joint` and, for its numbers, `Actuator`."""
 
     friction: tuple[tuple[FrictionTerm, ...], ...]
     springs: tuple[Spring | None, ...]
@@ -153,14 +152,10 @@ class Drive:
     stops: tuple[Stop | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
-    torque_constant: float = 0.0
-    encoder_zero: float = 0.0
-    encoder_sign: int = 1
     position: Interval = UNBOUNDED
-    speed: float = math.inf
-    force: float = math.inf
     stiffness: float = 0.0
     damping: float = 0.0
+    actuator: Mapping[str, float] = field(default_factory=dict)
 
 
 def spherical_first(drive: Drive) -> Drive:
@@ -414,7 +409,9 @@ class DriveReader:
         # Limits of the actuator are those of the joint, where this has none of its own.
         ends = limits if spec.limits is not None else (numbers["position"],)
         stops = self.stops(spec, kind, ends, path)
-        return Drive(friction, springs, limits, guess, stops, **numbers)
+        own = ("gear_ratio", "rotor_inertia", "position", "stiffness", "damping")
+        joint = {key: numbers.pop(key) for key in own if key in numbers}
+        return Drive(friction, springs, limits, guess, stops, **joint, actuator=numbers)
 
     def actuator(self, spec: ActuatorSpec, kind: JointKind, rotor: Entry, path: KeyPath) -> dict[str, Any]:
         """Read the numbers of an actuator."""

@@ -1,10 +1,6 @@
 """Joints as they may be written, and couplings, springs and dampers between bodies.
 
-Couplings between joints, as they may be written: gears, belts, mimic joints, differentials.
-
-Angular dampers between two bodies, as they may be written.
-
-Springs between two bodies, as they may be written.
+Couplings between joints are gears, belts, mimic joints, differentials.
 """
 
 from __future__ import annotations
@@ -94,9 +90,7 @@ class LineSpringSpec(Strict):
 JointType = Literal[
     "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed"
 ]
-AnyJointType = Literal[
-    "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed", "screw"
-]
+AnyJointType = Literal[JointType, "screw"]
 
 
 def check_axes(kind: str, axis: tuple[float, ...] | None, axes: Sequence[tuple[float, ...]] | None) -> None:

@@ -74,17 +74,13 @@ def _named(key: str, base: Node | None, change: Node, substitution: Substitution
         return _listed(base, change, substitution, path)
     if not isinstance(base.value, dict):
         return base
-    items, keys = dict(base.value), dict(base.keys)
+    known = {}
     for name, value in change.value.items():
-        mark = change.keys.get(name, change.mark)
-        if name not in items:
-            _missing(key, name, items, substitution, (*path, name), change)
-        elif value.value is None:
-            del items[name]
+        if name in base.value:
+            known[name] = value
         else:
-            items[name] = _merged(items[name], value)
-            keys[name] = mark
-    return Node(items, base.mark, keys)
+            _missing(key, name, base.value, substitution, (*path, name), change)
+    return _merged(base, Node(known, change.mark, change.keys))
 
 
 def _listed(base: Node, change: Node, substitution: Substitution, path: KeyPath) -> Node:

@@ -15,8 +15,6 @@ Which values are the sum, difference, product or constant multiple of two others
 For c = a + b the difference c - a is looked up, for all c and a at once, in a table of the values at the
 first sample; products are sums of logarithms; multiples have the same ratio between two samples. What is near
 is held against the other samples in double, and the few that remain against 50 digits (`values`).
-
-A program with one instruction a class of equal values.
 """
 
 from __future__ import annotations

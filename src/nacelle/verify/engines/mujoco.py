@@ -20,7 +20,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import JointPlaces, Snapshot, TreeForces, TreeState, lumps, steps_of
+from nacelle.verify.engine import JointPlaces, Snapshot, TreeState, lumps, steps_of
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -151,9 +151,9 @@ class MujocoEngine:
                 mj.mj_applyFT(self.model, d, wrench[:3], wrench[3:], d.site_xpos[site], carrier, total)
         return total
 
-    def closed_loop(self, loaded: TreeForces) -> Array | None:
+    def closed_loop(self, state: TreeState, force: Array) -> Array | None:
         """Give nothing: MuJoCo's loops are soft, so its own solver is not compared."""
-        del loaded
+        del state, force
         return None
 
 

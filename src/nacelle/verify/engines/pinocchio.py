@@ -16,7 +16,6 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import (
     JointPlaces,
     Snapshot,
-    TreeForces,
     TreeState,
     VerifyError,
     branch_by_branch,
@@ -169,12 +168,11 @@ class PinocchioEngine:
             forces[joint] += pin.Force(R.T @ wrench[:3], R.T @ moment)
         return pin.StdVec_Force(forces)
 
-    def closed_loop(self, loaded: TreeForces) -> Array | None:
+    def closed_loop(self, state: TreeState, force: Array) -> Array | None:
         """Accelerations by `constraintDynamics`, if the closures are spherical and the tree has inertia."""
         if self.anchors is None:
             return None
-        state, model = loaded.state, self.with_rotors
-        data = model.createData()
+        model, data = self.with_rotors, self.with_rotors.createData()
         D = self.axes(state)
         anchors = pin.StdVec_RigidConstraintModel()
         anchors.extend(self.anchors)
@@ -184,9 +182,7 @@ class PinocchioEngine:
         settings = pin.ProximalSettings(1e-13, 1e-12, 100)
         q, v = self.configuration(state), D @ state.u
         # D is orthonormal, so it takes forces as it takes rates.
-        rate = np.asarray(
-            pin.constraintDynamics(model, data, q, v, D @ loaded.force, anchors, datas, settings)
-        )
+        rate = np.asarray(pin.constraintDynamics(model, data, q, v, D @ force, anchors, datas, settings))
         u_dot = D.T @ rate
         if not self._point:
             u_dot[:3] += np.cross(state.u[3:6], state.u[:3])
@@ -271,15 +267,10 @@ def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:
         return "it has no rotors in closures"
     model = engine.model
     data = model.createData()
-    q = engine.configuration(
-        TreeState(robot.reference, _neutral(robot), np.zeros(0), np.zeros(0), np.zeros(0))
-    )
+    guess = np.concatenate([np.array(joint.guess, dtype=float) for joint in robot.tree_joints])
+    q = engine.configuration(TreeState(robot.reference, guess, np.zeros(0), np.zeros(0), np.zeros(0)))
     half = pin.crba(model, data, q)
     values = np.linalg.eigvalsh(np.triu(half) + np.triu(half, 1).T)
     if values[0] < 1e-10 * values[-1]:
         return "bodies without inertia make the mass matrix of the tree singular"
     return ""
-
-
-def _neutral(robot: Robot) -> Array:
-    return np.concatenate([np.array(joint.guess, dtype=float) for joint in robot.tree_joints])
