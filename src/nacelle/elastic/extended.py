@@ -17,10 +17,10 @@ A planar robot (all of it moves in one plane) deforms in that plane only.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache, wraps
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
+T = TypeVar("T")
+Options = TypeVarTuple("Options")
 # Axes x, y, z made the joint axis z, exactly.
 _ALONG = (
     np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
@@ -97,6 +99,20 @@ class Extended:
         ends = np.cumsum([0, *(shapes.n for shapes in self.shapes), *(1 for _ in self.springs)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
 
+    @cached_property
+    def rate_slices(self) -> tuple[slice, ...]:
+        """Where the rates of each beam, then of each drive, are among all rates r = [z; e]."""
+        nz = len(self.rigid_rates)
+        return tuple(slice(nz + part.start, nz + part.stop) for part in self.slices)
+
+    def elastic_matrix(self, beams: Sequence[Array], drives: Sequence[float]) -> Array:
+        """The matrix (r, r) with one (n, n) for each beam and a number for each drive on its diagonal."""
+        size = len(self.rigid_rates) + self.ne
+        result = np.zeros((size, size))
+        for part, block in zip(self.rate_slices, [*beams, *drives], strict=True):
+            result[part, part] = block
+        return result
+
     @property
     def in_plane(self) -> bool:
         """Whether all beams deform in one plane only, and do not twist."""
@@ -132,9 +148,7 @@ class Extended:
         B = np.zeros((m + self.tree.nv, len(self.rigid_rates) + self.ne))
         B[list(self.rigid_rates), range(len(self.rigid_rates))] = 1.0
         for joint in self.elastic:
-            part = self.slices[joint.beam]
-            columns = slice(len(self.rigid_rates) + part.start, len(self.rigid_rates) + part.stop)
-            B[m + self.tree.v_slices[joint.joint].start, columns] = joint.row
+            B[m + self.tree.v_slices[joint.joint].start, self.rate_slices[joint.beam]] = joint.row
         return B
 
     def coordinates(self, q: Array, qe: Array) -> Array:
@@ -165,6 +179,24 @@ class Extended:
         return tuple(result)
 
 
+def kept_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot, *Options], T]:
+    """A function of a robot's numbers that keeps its last results, by these, the names and the options.
+
+    Robots that differ in names alone are equal, so names are part of the key.
+    """
+
+    @lru_cache(maxsize=64)
+    def kept(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
+        return function(robot, *options)
+
+    @wraps(function)
+    def call(robot: Robot, *options: *Options) -> T:
+        result: T = kept(robot.numeric, robot.all_names, *options)
+        return result
+
+    return call
+
+
 def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
     """The tree of frames of a robot with flexible links.
 
@@ -176,12 +208,11 @@ def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
         BeamError: if a flexible link cannot be a beam.
         KinematicsError: if no link is flexible.
     """
-    return _extended(robot.numeric, robot.all_names, planar)
+    return _extended(robot, planar)
 
 
-@lru_cache(maxsize=64)
-def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Extended:
-    del names  # only tells robots apart that differ in them alone
+@kept_by_numbers
+def _extended(robot: Robot, planar: bool | None) -> Extended:
     flexible_links = beams(robot)
     if not flexible_links and not any(joint.drive_stiffness for joint in robot.joints):
         raise KinematicsError(

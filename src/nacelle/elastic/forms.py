@@ -11,10 +11,11 @@ A state is s = [p; y], positions and independent rates, actuators' rates first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_terms,
 )
 from nacelle.elastic.dynamics.plan import RatePlan, rate_choice, undeformed
-from nacelle.elastic.extended import Extended
+from nacelle.elastic.extended import Extended, kept_by_numbers
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.native import native
@@ -62,98 +63,66 @@ class Undeformed(NamedTuple):
     u: Array
 
 
-class ElasticForm(Protocol):
-    """What a plant needs of a form."""
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-
-    @property
-    def name(self) -> str:
-        """Which form it is."""
-
-    @property
-    def size(self) -> int:
-        """Length of p."""
-
-    @property
-    def n(self) -> int:
-        """Length of y."""
-
-    @property
-    def flow(self) -> Callable[..., Any] | None:
-        """The flow as a physics function; None if it is none."""
-
-    @property
-    def encoders(self) -> list[int]:
-        """Places in p of the actuated joints' coordinates."""
-
-    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
-        """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
-
-    def closed(self, p: Array) -> Array:
-        """Positions p (size,) whose dependent entries close all loops."""
-
-    def stepped(self, p: Array, step: Array) -> Array:
-        """Positions after a small step (n,) of the independent rates."""
-
-    def joint(self, p: Array, name: str) -> Array:
-        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
-
-    def elastic(self, p: Array) -> Array:
-        """Elastic coordinates (..., ne) at positions (..., size)."""
-
-    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
-
-    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
-        """Accelerations (..., n) of y at forces of the actuators."""
-
-    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
-
-
-def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
-    """The form of a robot: the smallest one that supports it, or the one named.
-
-    Raises:
-        KinematicsError: if there is none of that name, or it does not support the robot.
-    """
-    if name is not None and name not in FORMS:
-        raise KinematicsError(f"no form is called {name!r}; {did_you_mean(name, FORMS)}")
-    own = robot.numeric
-    return _form(own, own.all_names, name)
-
-
-@lru_cache(maxsize=64)
-def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> ElasticForm:
-    del names  # only tells robots apart that differ in them alone
-    if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
-        return Condensed(robot, natural_of(robot))
-    plan = rate_choice(robot)
-    if name == "general" or (name is None and len(plan.dependent) <= _LARGEST_PROGRAM):
-        return General(robot, plan)
-    return Assembled(robot, plan)
-
-
-def _joint_place(extended: Extended, robot: Robot, name: str) -> int:
-    return int(positions.platform_size(extended) + robot.q_slices[robot.joint(name)].start)
-
-
 class Programs(NamedTuple):
-    """Physics functions of a form: inverse and forward model, energies."""
+    """Physics functions of a form: inverse and forward model, energies, flow; None if that is no program."""
 
     inverse: Callable[..., Any]
     forward: Callable[..., Any]
     energies: Callable[..., Any]
+    flow: Callable[..., Any] | None
 
 
-class _Native:
-    """A form whose models are one program each."""
+@dataclass(frozen=True, eq=False)
+class ElasticForm(ABC):
+    """A form of a robot, and what a plant needs of it; its models are one program each.
 
-    robot: Robot
+    Attributes:
+        robot: the robot.
+        frames: the tree of frames that the first numbers in p place.
+        size: length of p.
+        n: length of y.
+    """
+
+    name: ClassVar[str]
     programs: ClassVar[Programs]
+    robot: Robot
+    frames: Extended
+    size: int
+    n: int
+
+    @property
+    def flow(self) -> Callable[..., Any] | None:
+        """The flow as a physics function; None if it is none."""
+        return self.programs.flow
+
+    def _place(self, joint: int) -> int:
+        """The place in p of the first coordinate of a joint of the frames' robot."""
+        return int(positions.platform_size(self.frames) + self.frames.robot.q_slices[joint].start)
+
+    @cached_property
+    def encoders(self) -> list[int]:
+        """Places in p of the actuated joints' coordinates."""
+        return [self._place(actuator.joint) for actuator in self.frames.robot.actuators]
+
+    def joint(self, p: Array, name: str) -> Array:
+        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
+        return np.asarray(p[..., self._place(self.frames.robot.joint(name))])
+
+    @abstractmethod
+    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+        """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
+
+    @abstractmethod
+    def closed(self, p: Array) -> Array:
+        """Positions p (size,) whose dependent entries close all loops."""
+
+    @abstractmethod
+    def stepped(self, p: Array, step: Array) -> Array:
+        """Positions after a small step (n,) of the independent rates."""
+
+    @abstractmethod
+    def elastic(self, p: Array) -> Array:
+        """Elastic coordinates (..., ne) at positions (..., size)."""
 
     def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
         """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
@@ -171,35 +140,35 @@ class _Native:
         return result
 
 
+def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
+    """The form of a robot: the smallest one that supports it, or the one named.
+
+    Raises:
+        KinematicsError: if there is none of that name, or it does not support the robot.
+    """
+    if name is not None and name not in FORMS:
+        raise KinematicsError(f"no form is called {name!r}; {did_you_mean(name, FORMS)}")
+    return _form(robot, name)
+
+
+@kept_by_numbers
+def _form(robot: Robot, name: str | None) -> ElasticForm:
+    if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
+        natural = natural_of(robot)
+        return Condensed(robot, natural.structure.stumps, natural.size, natural.n, natural)
+    plan = rate_choice(robot)
+    small = name == "general" or (name is None and len(plan.dependent) <= _LARGEST_PROGRAM)
+    kind = General if small else Assembled
+    return kind(robot, plan.extended, positions.size(plan.extended), plan.n, plan)
+
+
 @dataclass(frozen=True, eq=False)
-class General(_Native):
+class General(ElasticForm):
     """The tree of frames with its closures, one program."""
 
-    programs: ClassVar[Programs] = Programs(elastic_inverse, elastic_forward, elastic_energies)
-    robot: Robot
+    name = "general"
+    programs = Programs(elastic_inverse, elastic_forward, elastic_energies, elastic_flow)
     plan: RatePlan
-    name: str = "general"
-
-    @property
-    def size(self) -> int:
-        """Length of p."""
-        return positions.size(self.plan.extended)
-
-    @property
-    def n(self) -> int:
-        """Length of y."""
-        return self.plan.n
-
-    @property
-    def flow(self) -> Callable[..., Any] | None:
-        """The flow as a physics function."""
-        return elastic_flow
-
-    @cached_property
-    def encoders(self) -> list[int]:
-        """Places in p of the actuated joints' coordinates."""
-        start = positions.platform_size(self.plan.extended)
-        return [start + self.robot.q_slices[a.joint].start for a in self.robot.actuators]
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
@@ -225,25 +194,17 @@ class General(_Native):
         result = native(elastic_closing, self.robot)(p)
         return np.asarray(result["p"]), float(np.max(np.abs(result["step"]), initial=0.0))
 
-    def joint(self, p: Array, name: str) -> Array:
-        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
-        return np.asarray(p[..., _joint_place(self.plan.extended, self.robot, name)])
-
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size)."""
-        return np.asarray(p[..., positions.platform_size(self.plan.extended) + self.robot.nq :])
+        return np.asarray(p[..., positions.platform_size(self.frames) + self.robot.nq :])
 
 
 @dataclass(frozen=True, eq=False)
 class Assembled(General):
     """The tree of frames with its closures: programs for the terms, LAPACK for the solves."""
 
-    name: str = "assembled"
-
-    @property
-    def flow(self) -> Callable[..., Any] | None:
-        """There is no single program."""
-        return None
+    name = "assembled"
+    programs = General.programs._replace(flow=None)
 
     def _closing(self, p: Array) -> tuple[Array, float]:
         result = native_plain(elastic_gaps, self.robot, ())(p)
@@ -325,7 +286,7 @@ class Assembled(General):
         else:
             accelerations = self.forward(p, y, u, options)
         r = self.solved(p, y, options)[2]
-        return np.concatenate([positions.rates(self.plan.extended, p, r), accelerations])
+        return np.concatenate([positions.rates(self.frames, p, r), accelerations])
 
 
 @lru_cache(maxsize=64)
@@ -337,39 +298,12 @@ def native_plain(function: Callable[..., Any], robot: Robot, options: Options) -
 
 
 @dataclass(frozen=True, eq=False)
-class Condensed(_Native):
+class Condensed(ElasticForm):
     """Links that carry no moments taken out."""
 
-    programs: ClassVar[Programs] = Programs(condensed_inverse, condensed_forward, condensed_energies)
-    robot: Robot
+    name = "condensed"
+    programs = Programs(condensed_inverse, condensed_forward, condensed_energies, condensed_flow)
     natural: Natural
-    name: str = "condensed"
-
-    @property
-    def size(self) -> int:
-        """Length of p."""
-        return self.natural.size
-
-    @property
-    def n(self) -> int:
-        """Length of y."""
-        return self.natural.n
-
-    @property
-    def flow(self) -> Callable[..., Any] | None:
-        """The flow as a physics function."""
-        return condensed_flow
-
-    @property
-    def _stumps(self) -> Extended:
-        return self.natural.structure.stumps
-
-    @cached_property
-    def encoders(self) -> list[int]:
-        """Places in p of the actuated joints' coordinates."""
-        stumps = self._stumps.robot
-        start = positions.platform_size(self._stumps)
-        return [start + stumps.q_slices[a.joint].start for a in stumps.actuators]
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
@@ -402,10 +336,6 @@ class Condensed(_Native):
         """Positions after a small step (n,) of the independent rates."""
         return self.closed(p + np.asarray(native(condensed_step, self.robot)(p, step)))
 
-    def joint(self, p: Array, name: str) -> Array:
-        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
-        return np.asarray(p[..., _joint_place(self._stumps, self._stumps.robot, name)])
-
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size).
 
@@ -416,7 +346,7 @@ class Condensed(_Native):
         result = np.zeros((*p.shape[:-1], whole.ne))
         lengths = np.asarray(native(link_lengths, self.robot)(p))
         numbers = {link.number: k for k, link in enumerate(structure.links)}
-        start = positions.platform_size(self._stumps) + self._stumps.robot.nq
+        start = positions.platform_size(self.frames) + self.frames.robot.nq
         for number, part in enumerate(whole.slices):
             if number in numbers:
                 k = numbers[number]

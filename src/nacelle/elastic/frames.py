@@ -13,18 +13,26 @@ coordinates below.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from nacelle.dynamics.joint_effort import rotors
+from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import mass_matrix
 from nacelle.elastic.extended import Extended
 from nacelle.kinematics.actuation import joint_rate_row
+from nacelle.kinematics.configuration import Configuration, MovingConfiguration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.kinematics.tree.spanning_tree import (
+    TreeMotion,
+    axis_coordinates,
+    motion_of_steps,
+    steps_from_coordinates,
+    tree_velocity,
+)
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
@@ -47,10 +55,12 @@ class ElasticFrames:
     qe: Array
     motion: TreeMotion
 
-    @cached_property
-    def robot(self) -> object:
-        """The tree."""
-        return self.extended.tree
+    def massive_bodies(self) -> Iterator[tuple[int, Pose, Array]]:
+        """Index, pose and ten parameters of every rigid body with mass."""
+        tree = self.extended.tree
+        for body, pose in enumerate(self.motion.poses):
+            if body != BASE and has_mass(tree, body):
+                yield body, pose, body_parameters(tree, body)
 
     def floating(self, beam: int) -> Pose:
         """Pose of the floating frame of a beam in the base."""
@@ -78,10 +88,7 @@ class ElasticFrames:
         own = self.extended.shapes[beam]
         pose = self.floating(beam)
         J = self.jacobian(own.beam.body, pose.p)
-        part = self.extended.slices[beam]
-        nz = len(self.extended.rigid_rates)
-        select = np.zeros((own.n, J.shape[1]))
-        select[range(own.n), range(nz + part.start, nz + part.stop)] = 1.0
+        select = np.eye(J.shape[1])[self.extended.rate_slices[beam]]
         return np.concatenate([product(pose.R.T, J[:3]), product(pose.R.T, J[3:]), select])
 
     def mass_matrix(self) -> Array:
@@ -89,10 +96,7 @@ class ElasticFrames:
         extended, tree = self.extended, self.extended.tree
         size = extended.embedding.shape[1]
         total: Array = np.zeros((size, size))
-        for body, pose in enumerate(self.motion.poses):
-            if body == BASE or not has_mass(tree, body):
-                continue
-            ten = body_parameters(tree, body)
+        for body, pose, ten in self.massive_bodies():
             J = self.jacobian(body, pose.p)
             moving = _moving(J)
             V, W = product(pose.R.T, J[:3, moving]), product(pose.R.T, J[3:, moving])
@@ -100,14 +104,13 @@ class ElasticFrames:
             MV = ten[0] * V - product(h, W)
             MW = product(h, V) + product(inertia_matrix(ten), W)
             total = _added(total, product(V.T, MV) + product(W.T, MW), moving)
-        nz = len(extended.rigid_rates)
         for k, shapes in enumerate(extended.shapes):
             # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
             J = self.beam_jacobian(k)[:6]
             own = mass_matrix(shapes, self.qe[extended.slices[k]])
             moving = _moving(J)
             J = J[:, moving]
-            elastic = np.arange(nz + extended.slices[k].start, nz + extended.slices[k].stop)
+            elastic = np.arange(size)[extended.rate_slices[k]]
             mixed = product(J.T, own[:6, 6:])
             total = _added(total, product(J.T, product(own[:6, :6], J)), moving)
             total = _added(_added(total, mixed, moving, elastic), mixed.T, elastic, moving)
@@ -151,8 +154,10 @@ def _added(total: Array, block: Array, rows: Array, columns: Array | None = None
     return result
 
 
-def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
-    """The robot in a configuration.
+def configured_frames(
+    extended: Extended, platform: Pose, q: Array, qe: Array
+) -> tuple[ElasticFrames, Configuration]:
+    """The robot in a configuration: its frames, and their tree as a rigid robot's configuration.
 
     Args:
         extended: the robot as a tree of frames.
@@ -160,21 +165,32 @@ def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> Elasti
         q: coordinates of the robot's tree joints (nq,).
         qe: elastic coordinates (ne,).
     """
-    motion = tree_motion(extended.tree, platform, extended.coordinates(q, qe))
-    return ElasticFrames(extended, qe, motion)
+    coordinates = extended.coordinates(q, qe)
+    steps = steps_from_coordinates(extended.tree, coordinates)
+    known = axis_coordinates(extended.tree, coordinates)
+    motion = motion_of_steps(extended.tree, platform, steps)
+    now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
+    return ElasticFrames(extended, qe, motion), now
+
+
+def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
+    """The frames alone; arguments as in `configured_frames`."""
+    return configured_frames(extended, platform, q, qe)[0]
+
+
+def tree_in_motion(extended: Extended, now: Configuration, r: Array) -> State:
+    """The tree of frames at rates r (r,), for its rigid bodies and joints."""
+    u = product(extended.embedding, r)
+    velocity = tree_velocity(extended.tree, now.motion, u)
+    # Of the rigid robot's rates only u counts here.
+    return State(now, MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity))
 
 
 def stiffness_matrix(extended: Extended) -> Array:
     """K (r, r) of the unloaded robot: its beams, and springs in joints of its tree."""
-    nz = len(extended.rigid_rates)
-    K = np.zeros((nz + extended.ne, nz + extended.ne))
     robot = extended.robot
-    for k, shapes in enumerate(extended.shapes):
-        part = slice(nz + extended.slices[k].start, nz + extended.slices[k].stop)
-        K[part, part] = shapes.linear_stiffness
-    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        k = nz + extended.slices[number].start
-        K[k, k] += drive.stiffness
+    beams = [shapes.linear_stiffness for shapes in extended.shapes]
+    K = extended.elastic_matrix(beams, [drive.stiffness for drive in extended.springs])
     for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
         for number, spring in enumerate(joint.springs):
             if spring is not None:

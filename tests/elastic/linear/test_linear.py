@@ -20,7 +20,6 @@ from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import frames_at
 from nacelle.elastic.linear.frequencies import ModeShape, frequency_map, modes_of
 from nacelle.elastic.linear.matrices import (
-    actuator_scale,
     closure_springs,
     matrices_at,
     null_spaces,
@@ -32,6 +31,7 @@ from nacelle.elastic.linear.matrices import (
 from nacelle.elastic.linear.statics import balanced, constraint_rows
 from nacelle.elastic.linear.tangent import Deformed, ExternalLoads, Forces, LoadedRobot, gaps, undeformed_at
 from nacelle.errors import BucklingError, KinematicsError
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
@@ -180,7 +180,7 @@ def test_compiled_matrices_are_those_of_the_frames() -> None:
         np.testing.assert_allclose(found.A[k], frames.constraints(), atol=1e-12)
         np.testing.assert_allclose(found.actuators[k], frames.actuator_rows(), atol=1e-12)
     assert np.all(np.linalg.eigvalsh(found.K) > -1e-9 * np.max(found.K))
-    np.testing.assert_array_equal(found.rows(True)[:, -2:], found.actuators / actuator_scale(robot)[:, None])
+    np.testing.assert_array_equal(found.rows(True)[:, -2:], found.actuators / actuator_scales(robot)[:, None])
 
 
 def test_weights_are_the_rate_of_the_first_moment() -> None:
@@ -471,7 +471,7 @@ def test_derivatives_along_all_rates(name: str) -> None:
     here = forces(state)
     rows = constraint_rows(LoadedRobot(state))
     spins = len(rows) - len(closures) - len(efforts)
-    scaled = [closures * row_scale(own.tree), np.zeros(spins), efforts * actuator_scale(robot)]
+    scaled = [closures * row_scale(own.tree), np.zeros(spins), efforts * actuator_scales(robot)]
     np.testing.assert_allclose(here["held"].h, rows.T @ np.concatenate(scaled), atol=1e-12)
     step = 1e-5
     differences: dict[str, list[np.ndarray]] = {name: [] for name in here}

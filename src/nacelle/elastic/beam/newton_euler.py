@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.shapes import Shapes
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
 def summed(terms: list[Scalar]) -> Scalar:
@@ -201,26 +201,6 @@ def strain_energy(shapes: Shapes, q: Array) -> Scalar:
     for stretch, force in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
         total = total + force * force * (0.5 / stretch.stiffness)
     return total
-
-
-def kinetic_energy(shapes: Shapes, v: Array, w: Array, elastic: ElasticMotion) -> Scalar:
-    """T, J, at the velocity v of the frame's origin and its angular velocity w, in its axes."""
-    q, rate, _ = elastic
-    S, S1 = _moments(shapes, q, True), _moments(shapes, rate, False)
-    P, P1 = _products(shapes, q, True), _products(shapes, rate, False)
-    G, B = _second(shapes, q, q, P, True), _second(shapes, q, rate, P1, False)
-    h = _section(shapes, w, rate)
-    twice = shapes.beam.mass * dot(v, v) + 2.0 * dot(v, cross(w, S) + S1)
-    twice = twice + (G[0, 0] + G[1, 1] + G[2, 2]) * dot(w, w) - dot(w, G @ w)
-    twice = twice + 2.0 * dot(w, pack([B[1, 2] - B[2, 1], B[2, 0] - B[0, 2], B[0, 1] - B[1, 0]]))
-    for i, c in enumerate(shapes.component):
-        if c >= 0:
-            twice = twice + rate[i] * P1[i][c]
-        twice = twice + rate[i] * summed(
-            [shapes.RR[i, j] * rate[j] for j in range(shapes.n) if shapes.RR[i, j]]
-            + [shapes.R[k, i] * w[k] for k in range(3) if shapes.R[k, i]]
-        )
-    return 0.5 * (twice + dot(w, h))
 
 
 def mass_matrix(shapes: Shapes, q: Array) -> Array:

@@ -416,6 +416,15 @@ class Shapes:
         return self._single(ONE) * self.beam.mass
 
     @cached_property
+    def moments(self) -> Array:
+        """First moment (3, n), kg, of the beam about its frame's origin for unit coordinates."""
+        result = np.zeros((3, self.n))
+        for i, component in enumerate(self.component):
+            if component >= 0:
+                result[component, i] = self.C[i]
+        return result
+
+    @cached_property
     def X(self) -> Array:
         """Int rho A x d_i dx (n,), kg m."""
         return self._single(XI) * self.beam.mass * self.beam.length
@@ -629,14 +638,10 @@ def beam_shapes(robot: Robot, beam: Beam, deflections: BeamDeflections = ALL_DEF
             hermite=hermite,
             number=beam.number,
         )
-        coordinates += [ElasticCoordinate(kind, *_turned(bend)) for bend in bends(plane)]
+        coordinates += [ElasticCoordinate(kind, *bend) for bend in bends(plane)]
     if deflections.torsion and ends[0].x and ends[1].x:
         coordinates += [ElasticCoordinate(TORSION, None, phi) for phi in _linear(beam)]
     return Shapes(beam, tuple(coordinates), ends)
-
-
-def _turned(bend: Bend) -> tuple[Function, Function]:
-    return bend.v, bend.psi
 
 
 def _linear(beam: Beam) -> list[Function]:

@@ -328,30 +328,19 @@ def link_end_inertia(link: Driven) -> Inertia:
     a, b = _responses(own)
     square = at.reciprocal * at.reciprocal
 
-    def kappa(j: int, k: int, base: float, weights: Array, response: Array) -> float:
-        if j != k:
-            return 0.0
-        inside = [i for i in range(own.n) if own.plane[i] == j]
-        return base - float(sum(weights[i] * response[i] for i in inside))
-
     def matrix(
         base: float, weights: Array, response: Array, sign: float, rows: list[Scalar], columns: list[Scalar]
     ) -> Array:
         total = base * np.eye(3)
         for j in planes:
+            inside = [i for i in range(own.n) if own.plane[i] == j]
+            kappa = base - float(sum(weights[i] * response[i] for i in inside))
             for k in planes:
                 Q = part.q[j, k] * square
-                entry = (kappa(j, k, base, weights, response) - base if j == k else 0.0) + (
-                    Q if sign > 0.0 else -Q
-                )
+                entry = (kappa - base if j == k else 0.0) + (Q if sign > 0.0 else -Q)
                 total = total + entry * np.multiply.outer(at.n[j], at.n[k])
-            total = (
-                total
-                + rows[j] * np.multiply.outer(at.n[j], at.e)
-                + columns[j] * np.multiply.outer(at.e, at.n[j])
-            )
-        if len(planes) < 2:
-            return np.asarray(total)
+            total = total + rows[j] * np.multiply.outer(at.n[j], at.e)
+            total = total + columns[j] * np.multiply.outer(at.e, at.n[j])
         return np.asarray(total)
 
     s = [part.xe[j] * at.reciprocal for j in planes]

@@ -24,9 +24,9 @@ idly.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -42,22 +42,23 @@ from nacelle.elastic.condensed.link import (
     link_in_motion,
 )
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal, reference_poses
-from nacelle.elastic.frames import ElasticFrames
-from nacelle.errors import KinematicsError
-from nacelle.kinematics.configuration import Configuration, MovingConfiguration
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import (
-    axis_coordinates,
-    motion_of_steps,
-    point_acceleration,
-    point_velocity,
-    steps_from_coordinates,
-    tree_velocity,
+from nacelle.elastic.extended import (
+    Extended,
+    extended,
+    extended_tree,
+    kept_by_numbers,
+    plane_normal,
+    reference_poses,
 )
+from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_motion
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.configuration import Configuration
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.spanning_tree import point_acceleration, point_velocity
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, product
 
@@ -67,6 +68,11 @@ class LinkEnd(NamedTuple):
 
     body: int
     place: Array
+
+    def point(self, poses: Sequence[Pose]) -> Array:
+        """Where it is (3,), m, base axes, at poses of the bodies."""
+        pose = poses[self.body]
+        return np.asarray(pose.p + product(pose.R, self.place) if np.any(self.place) else pose.p)
 
 
 class LinkJoint(NamedTuple):
@@ -126,15 +132,9 @@ class CondensedStructure:
         return self.extended.robot
 
 
+@kept_by_numbers
 def structure_of(robot: Robot) -> CondensedStructure | str:
     """A robot with its two-point links taken out, or the reason why that does not cut all its loops."""
-    own = robot.numeric
-    return _structure(own, own.all_names)
-
-
-@lru_cache(maxsize=64)
-def _structure(robot: Robot, names: tuple[str, ...]) -> CondensedStructure | str:
-    del names  # only tells robots apart that differ in them alone
     whole, normal = extended(robot), plane_normal(robot)
     links = {
         shapes.beam.body: (shapes, number)
@@ -374,19 +374,13 @@ class Natural:
         return int(self.link_rates[-1].stop)
 
 
+@kept_by_numbers
 def natural_of(robot: Robot) -> Natural:
     """Positions and rates of a robot whose loops are cut by two-point links.
 
     Raises:
         KinematicsError: if they are not.
     """
-    own = robot.numeric
-    return _natural(own, own.all_names)
-
-
-@lru_cache(maxsize=64)
-def _natural(robot: Robot, names: tuple[str, ...]) -> Natural:
-    del names  # only tells robots apart that differ in them alone
     structure = structure_of(robot)
     if isinstance(structure, str):
         raise KinematicsError(f"the small form does not support {robot.name}: {structure}")
@@ -464,33 +458,18 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
     Lengths of the links and their rates follow if they are not given.
     """
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split_positions(stumps, unit_positions(natural, p)[: natural.stumps_size])
-    coordinates = stumps.coordinates(q, qe)
-    steps = steps_from_coordinates(stumps.tree, coordinates)
-    motion = motion_of_steps(stumps.tree, platform, steps)
-    frames = ElasticFrames(stumps, qe, motion)
-    S = selection(natural)
+    frames, now = _stumps_at(natural, p)
+    motion, S = frames.motion, selection(natural)
     r = product(S, y[: len(natural.order)])
-    u = product(stumps.embedding, r)
-    velocity = tree_velocity(stumps.tree, motion, u)
-    state = State(
-        Configuration(
-            stumps.tree,
-            tuple(steps),
-            motion,
-            (),
-            coordinates=axis_coordinates(stumps.tree, coordinates),
-        ),
-        MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity),
-    )
+    state = tree_in_motion(stumps, now, r)
+    velocity = state.moving.velocity
     gravity = np.asarray(stumps.robot.gravity)
     columns = product(stumps.embedding, S)
     tips, links = [], []
     for k, link in enumerate(natural.structure.links):
         ends = []
         for end in (link.start, link.end):
-            pose = motion.poses[end.body]
-            point = pose.p + product(pose.R, end.place) if np.any(end.place) else pose.p
+            point = end.point(motion.poses)
             twist, bias = velocity.twists[end.body], velocity.biases[end.body]
             ends.append(
                 Tip(
@@ -515,16 +494,14 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
 
 def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
-    stumps = natural.structure.stumps
-    platform, q, qe = positions.split_positions(stumps, unit_positions(natural, p)[: natural.stumps_size])
-    steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
-    poses = motion_of_steps(stumps.tree, platform, steps).poses
+    poses = _stumps_at(natural, p)[0].motion.poses
+    return [(link.start.point(poses), link.end.point(poses)) for link in natural.structure.links]
 
-    def point(end: LinkEnd) -> Array:
-        pose = poses[end.body]
-        return np.asarray(pose.p + product(pose.R, end.place) if np.any(end.place) else pose.p)
 
-    return [(point(link.start), point(link.end)) for link in natural.structure.links]
+def _stumps_at(natural: Natural, p: Array) -> tuple[ElasticFrames, Configuration]:
+    """The stumps at positions p (size,)."""
+    stumps, placed = natural.structure.stumps, unit_positions(natural, p)[: natural.stumps_size]
+    return configured_frames(stumps, *positions.split_positions(stumps, placed))
 
 
 def _across(span: Array, first: Array) -> tuple[Array, Array]:

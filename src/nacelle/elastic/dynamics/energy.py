@@ -17,8 +17,6 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
 from nacelle.elastic.frames import ElasticFrames
-from nacelle.model.leg import BASE
-from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 
@@ -39,12 +37,9 @@ def potential(frames: ElasticFrames, state: State) -> Scalar:
     for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
         stretch = frames.qe[extended.slices[number].start]
         total = total + 0.5 * drive.stiffness * stretch * stretch
-    tree = extended.tree
-    for body, pose in enumerate(frames.motion.poses):
-        if body != BASE and has_mass(tree, body):
-            ten = body_parameters(tree, body)
-            total = total - dot(gravity, ten[0] * pose.p + product(pose.R, pack(list(ten[1:4]))))
-    for index, joint in enumerate(tree.joints):
+    for _, pose, ten in frames.massive_bodies():
+        total = total - dot(gravity, ten[0] * pose.p + product(pose.R, pack(list(ten[1:4]))))
+    for index, joint in enumerate(extended.tree.joints):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
                 stretch = state.now.coordinate(index, number) - spring.rest
@@ -55,15 +50,13 @@ def potential(frames: ElasticFrames, state: State) -> Scalar:
 def dissipation(frames: ElasticFrames, state: State, r: Array, settings: Settings) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
     extended = frames.extended
-    nz = len(extended.rigid_rates)
     total: Scalar = 0.0
     for k, shapes in enumerate(extended.shapes):
-        part = extended.slices[k]
-        rate = r[nz + part.start : nz + part.stop]
+        rate = r[extended.rate_slices[k]]
         if np.any(shapes.damping):
             total = total + dot(rate, product(shapes.damping, rate))
     for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        rate = r[nz + extended.slices[number].start]
+        rate = r[extended.rate_slices[number].start]
         total = total + drive.damping * rate * rate
     if settings.friction:
         still = np.zeros(extended.embedding.shape[0])

@@ -44,18 +44,11 @@ from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
 from nacelle.elastic.dynamics import energy, positions
 from nacelle.elastic.dynamics.plan import RatePlan, rate_choice
-from nacelle.elastic.frames import ElasticFrames
-from nacelle.kinematics.configuration import Configuration, MovingConfiguration, spin_biases
+from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_motion
+from nacelle.kinematics.configuration import Configuration, spin_biases
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
-from nacelle.kinematics.tree.spanning_tree import (
-    TreeVelocity,
-    axis_coordinates,
-    motion_of_steps,
-    point_acceleration,
-    steps_from_coordinates,
-    tree_velocity,
-)
+from nacelle.kinematics.tree.spanning_tree import TreeVelocity, point_acceleration
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack, product
@@ -84,13 +77,7 @@ class Posed:
 def posed(plan: RatePlan, p: Array) -> Posed:
     """The robot at positions p (size,)."""
     extended = plan.extended
-    platform, q, qe = positions.split_positions(extended, p)
-    coordinates = extended.coordinates(q, qe)
-    steps = steps_from_coordinates(extended.tree, coordinates)
-    motion = motion_of_steps(extended.tree, platform, steps)
-    frames = ElasticFrames(extended, qe, motion)
-    known = axis_coordinates(extended.tree, coordinates)
-    now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
+    frames, now = configured_frames(extended, *positions.split_positions(extended, p))
     return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
 
@@ -135,12 +122,7 @@ class Moved:
 
 def robot_in_motion(at: Posed, r: Array) -> Moved:
     """The robot at rates r (r,) that satisfy its closures."""
-    extended = at.plan.extended
-    u = product(extended.embedding, r)
-    velocity = tree_velocity(extended.tree, at.frames.motion, u)
-    # Of the rigid robot's rates only u counts here.
-    moving = MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity)
-    return Moved(at, r, State(at.now, moving))
+    return Moved(at, r, tree_in_motion(at.plan.extended, at.now, r))
 
 
 def second_rates(motion: Moved) -> Array:
@@ -198,19 +180,18 @@ def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate:
 def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Array:
     """Forces (r,) that beams and springs of drives require at derivatives `rate` (r,) of the rates r."""
     extended = frames.extended
-    nz = len(extended.rigid_rates)
     total: Array = np.zeros(len(r))
     for k, shapes in enumerate(extended.shapes):
-        part = extended.slices[k]
-        qe, qe_rate = frames.qe[part], r[nz + part.start : nz + part.stop]
-        elastic = ElasticMotion(qe, qe_rate, rate[nz + part.start : nz + part.stop])
+        part = extended.rate_slices[k]
+        qe, qe_rate = frames.qe[extended.slices[k]], r[part]
+        elastic = ElasticMotion(qe, qe_rate, rate[part])
         f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
         s = s + elastic_forces(shapes, qe, qe_rate)
         total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
     for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        k = extended.slices[number].start
-        effort = drive.stiffness * frames.qe[k] + drive.damping * r[nz + k]
-        total = total + np.eye(len(r))[nz + k] * effort
+        part = extended.rate_slices[number]
+        effort = drive.stiffness * frames.qe[extended.slices[number].start] + drive.damping * r[part.start]
+        total = total + np.eye(len(r))[part.start] * effort
     return total
 
 

@@ -15,12 +15,11 @@ clearly independent of those before, both in the reference pose and near it with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import Extended, extended, plane_normal
+from nacelle.elastic.extended import Extended, extended, kept_by_numbers, plane_normal
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -70,19 +69,13 @@ class RatePlan:
         return self.independent[self.na :]
 
 
+@kept_by_numbers
 def rate_choice(robot: Robot) -> RatePlan:
     """The choice of independent rates of a robot.
 
     Raises:
         KinematicsError: if an actuator closes a loop, or actuators depend on each other.
     """
-    own = robot.numeric
-    return _plan(own, own.all_names)
-
-
-@lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...]) -> RatePlan:
-    del names  # only tells robots apart that differ in them alone
     frame = extended(robot)
     assembly = mechanism_of(robot).assembly
     reference = undeformed(frame, assembly.platform, assembly.q)

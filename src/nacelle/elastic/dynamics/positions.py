@@ -11,10 +11,13 @@ The rates r = [z; e] change positions, platform twists and spherical joints as r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from nacelle.elastic.extended import Extended
 from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
@@ -37,31 +40,30 @@ def split_positions(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
     return platform, p[m : m + extended.robot.nq], p[m + extended.robot.nq :]
 
 
+def joint_places(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
+    """The primitives of the tree's joints, where their coordinates are in q (nq,) and their rates in r."""
+    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
+        place, rate = q.start, robot.platform_nv + v.start
+        for primitive in joint.primitives:
+            yield primitive, place, rate
+            place, rate = place + primitive.nq, rate + primitive.nv
+
+
 def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:
     """Quaternions in p: where they are, where their angular velocity is in r, whether in base axes."""
-    robot = extended.robot
-    places = [] if platform_size(extended) == 3 else [(3, 3, True)]
-    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
-        start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
-        for primitive in joint.primitives:
-            if primitive is Primitive.SPHERICAL:
-                places.append((start, rate, False))
-            start, rate = start + primitive.nq, rate + primitive.nv
-    return places
+    m = platform_size(extended)
+    places = [] if m == 3 else [(3, 3, True)]
+    joints = joint_places(extended.robot)
+    return places + [(m + q, r, False) for primitive, q, r in joints if primitive is Primitive.SPHERICAL]
 
 
 def _single(extended: Extended) -> list[tuple[int, int]]:
     """Places in p of the coordinates that change by their rate, and the places of these in r."""
-    robot = extended.robot
+    m, joints = platform_size(extended), joint_places(extended.robot)
     pairs = [(k, k) for k in range(3)]
-    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
-        start, rate = platform_size(extended) + q.start, robot.platform_nv + v.start
-        for primitive in joint.primitives:
-            if primitive is not Primitive.SPHERICAL:
-                pairs.append((start, rate))
-            start, rate = start + primitive.nq, rate + primitive.nv
-    m, nz = platform_size(extended) + robot.nq, len(extended.rigid_rates)
-    return pairs + [(m + k, nz + k) for k in range(extended.ne)]
+    pairs += [(m + q, r) for primitive, q, r in joints if primitive is not Primitive.SPHERICAL]
+    nq, nz = extended.robot.nq, len(extended.rigid_rates)
+    return pairs + [(m + nq + k, nz + k) for k in range(extended.ne)]
 
 
 def rates(extended: Extended, p: Array, r: Array) -> Array:

@@ -45,7 +45,6 @@ from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import (
     Matrices,
     Subspace,
-    actuator_scale,
     jacobian_at,
     matrices_at,
     null_spaces,
@@ -55,6 +54,7 @@ from nacelle.elastic.linear.matrices import (
     weights_at,
 )
 from nacelle.errors import KinematicsError, NacelleError
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.workspace import Workspace, workspace
@@ -208,12 +208,11 @@ class NaturalFrequencies(Drawn):
         What is missing from 1 is in springs of joints, and in the load.
         """
         own = extended(self.robot, planar=self.planar)
-        nz = len(own.rigid_rates)
         stiffness = [shapes.linear_stiffness for shapes in own.shapes]
         stiffness += [np.array([[drive.stiffness]]) for drive in own.springs]
         parts = []
-        for K, part in zip(stiffness, own.slices, strict=True):
-            e = self.shapes[..., nz + part.start : nz + part.stop, :]
+        for K, part in zip(stiffness, own.rate_slices, strict=True):
+            e = self.shapes[..., part, :]
             parts.append(np.sum(e * (K @ e), axis=-2))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.stack(parts, axis=-2) / self.eigenvalues[..., None, :])
@@ -254,7 +253,7 @@ class NaturalFrequencies(Drawn):
         model = self.model
         if not self.locked:
             return np.asarray(model.actuators @ self.shapes)
-        batch, units = self.flags.shape, actuator_scale(self.robot)
+        batch, units = self.flags.shape, actuator_scales(self.robot)
         result = np.full((*batch, len(self.robot.actuators), self.shapes.shape[-1]), np.nan)
         for place in np.ndindex(batch):
             if failed(self.flags[place]):
@@ -556,8 +555,7 @@ class ModeShape:
         """Points (points, 3) along a link, displaced by a factor."""
         own = self.frames.extended
         shapes, part, pose = own.shapes[beam], own.slices[beam], self.frames.floating(beam)
-        e = self.phi[len(own.rigid_rates) + part.start : len(own.rigid_rates) + part.stop]
-        q = np.asarray(self.frames.qe[part], dtype=float)
+        e, q = self.phi[own.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
         points = []
         for xi in np.linspace(0.0, 1.0, _PIECES + 1):
             d = shapes.movement(float(xi))[:3]

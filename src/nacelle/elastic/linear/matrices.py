@@ -42,10 +42,11 @@ import numpy as np
 from nacelle.dynamics.external import load_names
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.elastic.beam.functions import integral_of_product
+from nacelle.elastic.beam.newton_euler import first_moment
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.actuation import rate_rows
+from nacelle.kinematics.actuation import actuator_scales, rate_rows
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
@@ -55,9 +56,9 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, tree_movers
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.robot import Robot, body_parameters, has_mass
+from nacelle.model.robot import Robot, has_mass
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, pack, product
+from nacelle.spatial.scalar import Array, product
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,10 @@ def pattern_of(extended: Extended) -> Pattern:
     """The places of a robot."""
     tree, moved = extended.tree, moved_rates(extended)
     size = moved.shape[1]
-    nz = len(extended.rigid_rates)
     masks = [moved[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
     for k, shapes in enumerate(extended.shapes):
         mask = moved[shapes.beam.body].copy()
-        mask[nz + extended.slices[k].start : nz + extended.slices[k].stop] = True
+        mask[extended.rate_slices[k]] = True
         masks.append(mask)
     masks += [joint_pattern(extended, moved, index) for index, _ in rotors(tree)]
     mass = np.zeros((size, size), dtype=bool)
@@ -219,23 +219,15 @@ def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -
 
 def weights(frames: ElasticFrames) -> Array:
     """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
-    own, tree = frames.extended, frames.extended.tree
+    own = frames.extended
     total: Array = np.zeros((3, own.embedding.shape[1]))
-    for body, pose in enumerate(frames.motion.poses):
-        if body == BASE or not has_mass(tree, body):
-            continue
-        ten = body_parameters(tree, body)
+    for body, pose, ten in frames.massive_bodies():
         if ten[0]:
             total = total + ten[0] * frames.jacobian(body, pose.p + pose.R @ (ten[1:4] / ten[0]))[:3]
     for k, shapes in enumerate(own.shapes):
-        pose, part = frames.floating(k), own.slices[k]
-        S = pack([shapes.beam.mass * shapes.beam.length / 2.0, 0.0, 0.0])
-        first = len(own.rigid_rates) + part.start
+        pose, S = frames.floating(k), first_moment(shapes, frames.qe[own.slices[k]])
         moments = np.zeros((3, total.shape[1]))
-        for i, component in enumerate(shapes.component):
-            if component >= 0:
-                S = S + np.eye(3)[component] * (shapes.C[i] * frames.qe[part.start + i])
-                moments[component, first + i] = shapes.C[i]
+        moments[:, own.rate_slices[k]] = shapes.moments
         J = frames.jacobian(shapes.beam.body, pose.p + pose.R @ (S / shapes.beam.mass))[:3]
         total = total + shapes.beam.mass * J + product(pose.R, moments)
     return total
@@ -265,12 +257,6 @@ def place_jacobian(frames: ElasticFrames, place: int) -> Array:
     return frames.jacobian(tool.body, pose.p + pose.R @ tool.frame.p)
 
 
-def actuator_scale(robot: Robot) -> Array:
-    """For every actuator (actuators,) the robot's size where it slides, 1 where it turns."""
-    revolute = [robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators]
-    return np.where(revolute, 1.0, robot.size)
-
-
 def closure_springs(own: Extended) -> list[tuple[int, int]]:
     """Springs where loops are cut: joints of the tree's robot, and numbers of their axes."""
     tree = own.tree
@@ -289,15 +275,9 @@ def spring_row(frames: ElasticFrames, index: int, number: int) -> Array:
 
 def damping_matrix(own: Extended) -> Array:
     """C (r, r): the damping of beams, and of drives with a spring."""
-    nz = len(own.rigid_rates)
-    C = np.zeros((nz + own.ne, nz + own.ne))
-    for k, shapes in enumerate(own.shapes):
-        part = slice(nz + own.slices[k].start, nz + own.slices[k].stop)
-        C[part, part] = shapes.damping
-    for number, drive in enumerate(own.springs, start=len(own.shapes)):
-        k = nz + own.slices[number].start
-        C[k, k] = drive.damping
-    return C
+    return own.elastic_matrix(
+        [shapes.damping for shapes in own.shapes], [drive.damping for drive in own.springs]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +315,7 @@ class Matrices:
         """All constraints (..., rows, r), locked actuators too; lengths are over the robot's size."""
         if not locked:
             return self.A
-        return np.concatenate([self.A, self.actuators / actuator_scale(self.robot)[:, None]], axis=-2)
+        return np.concatenate([self.A, self.actuators / actuator_scales(self.robot)[:, None]], axis=-2)
 
 
 def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:

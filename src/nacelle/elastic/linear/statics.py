@@ -45,7 +45,6 @@ from nacelle.dynamics.external import checked_wrenches
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.linear.matrices import (
     Matrices,
-    actuator_scale,
     damping_matrix,
     null_spaces,
     place_jacobian,
@@ -63,6 +62,7 @@ from nacelle.elastic.linear.tangent import (
     undeformed_at,
 )
 from nacelle.errors import BucklingError, KinematicsError
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.assembly import row_scale
@@ -119,7 +119,7 @@ class Balance:
 def constraint_rows(loaded: LoadedRobot) -> Array:
     """Closures, idle spins and locked actuators (rows, r), scaled."""
     frames = loaded.frames
-    rows = frames.actuator_rows() / actuator_scale(loaded.extended.robot)[:, None]
+    rows = frames.actuator_rows() / actuator_scales(loaded.extended.robot)[:, None]
     return np.asarray(np.concatenate([frames.constraints(), rows]), dtype=float)
 
 
@@ -130,41 +130,22 @@ def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Ar
     locks = row_scale(own.tree)
     count = len(own.robot.actuators)
     closures = values[: len(locks)] / locks
-    return closures, values[len(values) - count :] / actuator_scale(own.robot)
+    return closures, values[len(values) - count :] / actuator_scales(own.robot)
 
 
-def linear_balance(start: Deformed, loads: ExternalLoads) -> tuple[Balance, Array]:
-    """The linear equilibrium, with its motion (r,) from straight links.
+def linear_balance(loaded: LoadedRobot, f: Array) -> tuple[Balance, Array]:
+    """The linear equilibrium under forces f (r,) along all rates, with its motion (r,) from straight links.
 
     The stiffness is that of the unloaded robot.
     """
-    own, loaded = start.extended, LoadedRobot(start)
+    own = loaded.extended
     rows = constraint_rows(loaded)
     (space,) = null_spaces(rows[None], rate_scales(own))
     N = space.basis
     K = loaded.strained().D + loaded.springs(preload=False).D
-    f = loaded.outside(loads).h + loaded.springs(preload=True).h
     moved = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ f, rcond=None)[0]
     closures, actuators = _multipliers(own, rows, K @ moved + f)
-    return Balance(start, K, rows, N, closures, actuators), moved
-
-
-def load_stiffness(start: Deformed, loads: ExternalLoads) -> Array:
-    """What a load adds to the stiffness (r, r) of the straight robot, to first order: linear in the load.
-
-    Of axial forces in beams, of forces in closures and actuators that turn with their bodies, and of the
-    loads.
-    """
-    own, loaded = start.extended, LoadedRobot(start)
-    rows = constraint_rows(loaded)
-    (space,) = null_spaces(rows[None], rate_scales(own))
-    N = space.basis
-    K = loaded.strained().D + loaded.springs(preload=False).D
-    outside = loaded.outside(loads)
-    moved = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ outside.h, rcond=None)[0]
-    forces = _multipliers(own, rows, K @ moved + outside.h)
-    G = outside.D + loaded.held(*forces).D + stressed(own, moved[len(own.rigid_rates) :])
-    return np.asarray(G)
+    return Balance(loaded.state, K, rows, N, closures, actuators), moved
 
 
 def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
@@ -273,7 +254,7 @@ def buckling(
         raise KinematicsError(f"modes={modes} must be above zero")
     own = extended(robot, planar=planar)
     loads = loads_of(robot, gravity, external)
-    if not np.any(loads.gravity) and not any(np.any(w) for w in loads.wrenches.values()):
+    if not _any(loads):
         raise KinematicsError(
             f"{robot.name} has no load to buckle under: its gravity is zero or left out, and no wrench acts"
         )
@@ -306,12 +287,15 @@ def at(loads: ExternalLoads, place: tuple[int, ...]) -> ExternalLoads:
 
 def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
-    own: Extended = start.extended
-    loaded, scale = LoadedRobot(start), rate_scales(start.extended)
-    (space,) = null_spaces(constraint_rows(loaded)[None], scale)
-    N = space.basis
-    K = N.T @ (loaded.strained().D + loaded.springs(preload=False).D) @ N
-    G = N.T @ load_stiffness(start, loads) @ N
+    own, loaded = start.extended, LoadedRobot(start)
+    outside, scale = loaded.outside(loads), rate_scales(own)
+    balance, moved = linear_balance(loaded, outside.h)
+    N = balance.basis
+    K = N.T @ balance.tangent @ N
+    # What the load adds to first order: axial forces in beams, forces in closures and actuators that turn
+    # with their bodies, and the load itself.
+    held = loaded.held(balance.closures, balance.actuators)
+    G = N.T @ (outside.D + held.D + stressed(own, moved[len(own.rigid_rates) :])) @ N
     factors = np.full(modes, np.inf)
     shapes = np.full((own.embedding.shape[1], modes), np.nan)
     try:
@@ -324,8 +308,8 @@ def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[A
     # A factor that is larger by this many decades is rounding.
     order = order[values[order] > 1e-9 * max(1.0, float(np.max(np.abs(values), initial=0.0)))]
     factors[: len(order)] = 1.0 / values[order]
-    moved = N @ (W @ vectors[:, order])
-    shapes[:, : len(order)] = moved / np.max(np.abs(moved / scale[:, None]), axis=0, initial=1e-300)
+    bent = N @ (W @ vectors[:, order])
+    shapes[:, : len(order)] = bent / np.max(np.abs(bent / scale[:, None]), axis=0, initial=1e-300)
     return factors, shapes
 
 
@@ -475,7 +459,9 @@ def static_deflection(
             start = starts[where] = undeformed_at(own, solution.x[where], solution.y[where])
             here = at(loads, where)
             factor[where] = buckling_modes(start, here, 1)[0][0] if _any(here) else np.inf
-            balance, moved = linear_balance(start, here)
+            loaded = LoadedRobot(start)
+            f = loaded.outside(here).h + loaded.springs(preload=True).h
+            balance, moved = linear_balance(loaded, f)
             if nonlinear:
                 equilibrium = balanced(start, here)
                 if equilibrium is None or not equilibrium.stable:

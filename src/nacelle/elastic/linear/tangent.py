@@ -38,12 +38,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.newton_euler import axial_forces
+from nacelle.elastic.beam.newton_euler import axial_forces, first_moment
 from nacelle.elastic.beam.shapes import Shapes
+from nacelle.elastic.dynamics.positions import joint_places
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.frames import ElasticFrames
-from nacelle.elastic.linear.matrices import actuator_scale, closure_springs, spring_row
-from nacelle.kinematics.actuation import actuator_steps, joint_axes
+from nacelle.elastic.linear.matrices import closure_springs, spring_row
+from nacelle.kinematics.actuation import actuator_scales, actuator_steps, joint_axes
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_frames, closure_gaps, closure_step
@@ -56,8 +57,8 @@ from nacelle.kinematics.tree.spanning_tree import (
     tree_movers,
 )
 from nacelle.model.joint import Primitive
-from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.robot import Robot, body_parameters, has_mass
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_multiply, rotation_quat
 from nacelle.spatial.scalar import Array
@@ -91,23 +92,19 @@ class Deformed:
         The platform's twist is at its origin in base axes, the rates of spherical joints in successor axes.
         """
         robot = self.extended.robot
-        m = robot.platform_nv
         R = self.platform.R
-        if m == 6:
+        if robot.platform_nv == 6:
             R = rotation_quat(quat_exp(step[3:6])) @ R
         q = self.q.copy()
-        rate, place = m, 0
-        for joint in robot.tree_joints:
-            for primitive in joint.primitives:
-                part = step[rate : rate + primitive.nv]
-                where = slice(place, place + primitive.nq)
-                if primitive is Primitive.SPHERICAL:
-                    turned = quat_multiply(q[where], quat_exp(part))
-                    q[where] = turned / np.linalg.norm(turned)
-                else:
-                    q[where] = q[where] + part
-                rate, place = rate + primitive.nv, place + primitive.nq
-        return Deformed(self.extended, Pose(R, self.platform.p + step[:3]), q, self.qe + step[rate:])
+        for primitive, place, rate in joint_places(robot):
+            part, where = step[rate : rate + primitive.nv], slice(place, place + primitive.nq)
+            if primitive is Primitive.SPHERICAL:
+                turned = quat_multiply(q[where], quat_exp(part))
+                q[where] = turned / np.linalg.norm(turned)
+            else:
+                q[where] = q[where] + part
+        bent = self.qe + step[len(step) - self.extended.ne :]
+        return Deformed(self.extended, Pose(R, self.platform.p + step[:3]), q, bent)
 
 
 def undeformed_at(own: Extended, x: Array, y: Array) -> Deformed:
@@ -131,7 +128,7 @@ def gaps(state: Deformed, start: Deformed, frames: ElasticFrames, rows: int) -> 
     moved = [
         b.s * a.c - b.c * a.s if isinstance(a, CosSin) else b - a for a, b in zip(locked, now, strict=True)
     ]
-    return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scale(own.robot)])
+    return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scales(own.robot)])
 
 
 def _actuated(state: Deformed, frames: ElasticFrames) -> list[Step]:
@@ -265,14 +262,10 @@ class LoadedRobot:
         changes = []
         robot, poses = self.extended.robot, self.frames.motion.poses
         if np.any(loads.gravity):
-            for body, pose in enumerate(poses):
-                if body == BASE or not has_mass(self.tree, body):
-                    continue
-                ten = body_parameters(self.tree, body)
+            for body, pose, ten in self.frames.massive_bodies():
                 if ten[0]:
-                    changes.append(
-                        self.force(body, pose.p + pose.R @ (ten[1:4] / ten[0]), -ten[0] * loads.gravity)
-                    )
+                    centre = pose.p + pose.R @ (ten[1:4] / ten[0])
+                    changes.append(self.force(body, centre, -ten[0] * loads.gravity))
         for place, wrench in loads.wrenches.items():
             body, point = place, None
             if place >= len(robot.bodies):
@@ -287,21 +280,16 @@ class LoadedRobot:
     def _beam_weights(self, gravity: Array) -> Forces:
         """Minus gravity on beams: at the centre of mass, which moves with the elastic coordinates, too."""
         own, changes = self.extended, []
-        size, nz = own.embedding.shape[1], len(own.rigid_rates)
-        h, D = np.zeros(size), np.zeros((size, size))
         B = own.embedding
+        size = B.shape[1]
+        h, D = np.zeros(size), np.zeros((size, size))
         for k, shapes in enumerate(own.shapes):
-            pose, beam, part = self.frames.floating(k), shapes.beam, own.slices[k]
-            columns = slice(nz + part.start, nz + part.stop)
-            E = np.zeros((3, shapes.n))
-            for i, component in enumerate(shapes.component):
-                if component >= 0:
-                    E[component, i] = shapes.C[i]
-            moment = np.array([beam.mass * beam.length / 2.0, 0.0, 0.0]) + E @ self.frames.qe[part]
+            pose, beam, columns = self.frames.floating(k), shapes.beam, own.rate_slices[k]
+            moment = first_moment(shapes, self.frames.qe[own.slices[k]])
             changes.append(
                 self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity)
             )
-            axes = pose.R @ E
+            axes = pose.R @ shapes.moments
             h[columns] -= axes.T @ gravity
             # Its lever grows with the coordinates, and their axes turn with the frame: the same terms.
             mixed = B.T @ (self.turns(beam.body).T @ _cross(axes, _column(-gravity)))
@@ -380,16 +368,12 @@ class LoadedRobot:
 
     def strained(self) -> Forces:
         """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
-        own = self.extended
-        size, nz = own.embedding.shape[1], len(own.rigid_rates)
-        h, D = np.zeros(size), np.zeros((size, size))
-        for number, drive in enumerate(own.springs, start=len(own.shapes)):
-            k = own.slices[number].start
-            h[nz + k], D[nz + k, nz + k] = drive.stiffness * self.state.qe[k], drive.stiffness
-        for shapes, part in zip(own.shapes, own.slices, strict=False):
-            place = slice(nz + part.start, nz + part.stop)
-            h[place], D[place, place] = _strain(shapes, self.state.qe[part])
-        return Forces(h, D)
+        own, qe = self.extended, self.state.qe
+        beams = [_strain(shapes, qe[part]) for shapes, part in zip(own.shapes, own.slices, strict=False)]
+        drives = np.array([drive.stiffness for drive in own.springs])
+        still, stretched = np.zeros(len(own.rigid_rates)), drives * qe[own.ne - len(drives) :]
+        h = np.concatenate([still, *(force for force, _ in beams), stretched])
+        return Forces(h, own.elastic_matrix([stiffness for _, stiffness in beams], drives.tolist()))
 
 
 def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
@@ -404,10 +388,10 @@ def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
 
 def stressed(own: Extended, qe: Array) -> Array:
     """Stiffness (r, r) that axial forces of small elastic coordinates (ne,) give beams: sum of F S."""
-    size, nz = own.embedding.shape[1], len(own.rigid_rates)
-    D = np.zeros((size, size))
+    blocks = []
     for shapes, part in zip(own.shapes, own.slices, strict=False):
-        place = slice(nz + part.start, nz + part.stop)
+        block = np.zeros((shapes.n, shapes.n))
         for stretch in shapes.stretches:
-            D[place, place] += stretch.stiffness * float(stretch.row @ qe[part]) * stretch.slopes
-    return D
+            block += stretch.stiffness * float(stretch.row @ qe[part]) * stretch.slopes
+        blocks.append(block)
+    return own.elastic_matrix(blocks, [0.0] * len(own.springs))
