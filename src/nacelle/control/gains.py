@@ -23,7 +23,7 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial_models, poles_of
-from nacelle.dynamics.formulations.mass_rank import require_inertia
+from nacelle.dynamics.formulations.reference import require_inertia
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError

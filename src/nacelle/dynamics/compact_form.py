@@ -21,7 +21,7 @@ from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.formulations.mass_rank import is_singular
+from nacelle.dynamics.formulations.reference import is_singular
 from nacelle.dynamics.general.from_elements import inverse_from_elements, regressor_from_elements
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.state import ElementState, native_elements

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.formulations.mass_rank import require_inertia
+from nacelle.dynamics.formulations.reference import require_inertia
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.general.plan import is_supported

@@ -22,10 +22,9 @@ from nacelle.kinematics.configuration import (
     spin_biases,
 )
 from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import Legs, factorised
-from nacelle.kinematics.general.margins import growth_figure
-from nacelle.kinematics.general.margins import iterated_distances as small_distances
-from nacelle.kinematics.general.margins import margins as small_margins
+from nacelle.kinematics.general.legs import Legs, factorised, growth_figure
+from nacelle.kinematics.general.legs import iterated_distances as small_distances
+from nacelle.kinematics.general.legs import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.margins import closed_form_margin, margins

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations.mass_rank import require_inertia
+from nacelle.dynamics.formulations.reference import require_inertia
 from nacelle.dynamics.models import model
 from nacelle.errors import SingularError
 from nacelle.model.robot import Robot

@@ -44,8 +44,7 @@ from nacelle.kinematics.general.motion import angular_velocity, columns, velocit
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.rods import MassPointRod
-from nacelle.kinematics.general.tie_motion import far_acceleration, slip
-from nacelle.kinematics.general.ties import Tie, TieKey
+from nacelle.kinematics.general.ties import Tie, TieKey, far_acceleration, slip
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.leg import BASE

@@ -27,8 +27,7 @@ from nacelle.kinematics.general.legs import Legs, MechanismMotion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.rods import MassPointRod
-from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
-from nacelle.kinematics.general.ties import Tie
+from nacelle.kinematics.general.ties import Tie, outer_velocity, slip, tie_columns
 from nacelle.kinematics.general.vectors import (
     ZERO,
     add,

@@ -36,8 +36,7 @@ from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.kinematics.general.legs import Legs, MechanismMotion, motion
-from nacelle.kinematics.general.margins import growth_figure, margins
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, growth_figure, margins, motion
 from nacelle.kinematics.general.placed import (
     Way,
     active_rates,

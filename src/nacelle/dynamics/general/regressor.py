@@ -43,8 +43,15 @@ from nacelle.dynamics.general.efforts import (
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.kinematics.general.legs import Legs, MechanismMotion, Rates, merge, motion
-from nacelle.kinematics.general.margins import growth_figure, margins
+from nacelle.kinematics.general.legs import (
+    Legs,
+    MechanismMotion,
+    Rates,
+    growth_figure,
+    margins,
+    merge,
+    motion,
+)
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import active_rates, is_direct

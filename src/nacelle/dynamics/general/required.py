@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from nacelle.kinematics.general.legs import ClosureRate, Legs, Rates, merge
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns, weighed
-from nacelle.kinematics.general.ties import Tie, TieKey
+from nacelle.kinematics.general.ties import Tie, TieKey, onto_nacelle, tie_columns, weighed
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed
 from nacelle.spatial.scalar import Array, Scalar, dot
 from nacelle.spatial.screw import Wrench

@@ -22,14 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.legs import Legs, Rates
-from nacelle.kinematics.general.loops import NacelleLoop
+from nacelle.kinematics.general.legs import Legs, NacelleLoop, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import GeneralPlan, Placed
 from nacelle.kinematics.general.rods import MassPointRod
-from nacelle.kinematics.general.tie_motion import given_rates, slip
-from nacelle.kinematics.general.ties import Tie, TieRow, locked_axes
+from nacelle.kinematics.general.ties import Tie, TieRow, given_rates, locked_axes, slip
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, inner, plus_times, scaled
 from nacelle.kinematics.mechanism.assembly import coupling_scale
 from nacelle.kinematics.tree.closure import coupling_gap

@@ -6,35 +6,249 @@
     nacelle        sum N^T lambda + Gamma_w = load     the only solve, for what passive joints leave free
 
 Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
+
+Loops of the nacelle itself, in base axes: rows over the nacelle's own rates.
+
+A closure between the bodies 1 and 2 of the nacelle, at a point where they meet, locks for each of its rows
+with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0
+
+v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
+that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
+satisfy the derivative of this, whose part at constant rates `second` gives. An idle spin of a body that hangs
+between spherical joints is a row as well, against the base: n . w_2 = 0, n its axis.
+
+Margins and pivot figures from the factors of the general form, which has them already.
+
+A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
+leg is singular, to first order as the smallest singular value does, so
+
+    margin = s (product p_k)^2
+
+with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
+nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
+than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
+large. Below `TRUSTED` the dense margins (`nacelle.kinematics.margins`) decide.
+
+Fixed pivots lose digits where the multipliers l_ik = m_ik / p_k are large, at most as many as these have: the
+rounding of an elimination is that of a matrix whose entries are |L| |R| (Wilkinson). Their largest size, rows
+counted in the robot's size, is the growth of a state, and its reciprocal the pivot figure: 1 where a pivot is
+the largest entry of its column, and independent of how small the pivots are, which is the margins' part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.general.loops import NacelleLoop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward
-from nacelle.kinematics.general.nacelle import MovingFrame, PoleFrame
+from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle, PoleFrame
 from nacelle.kinematics.general.placed import GeneralPlan, Placed
-from nacelle.kinematics.general.solve import Factors, Solved, factorise, solve_in_order
-from nacelle.kinematics.general.tie_motion import (
+from nacelle.kinematics.general.solve import (
+    Factors,
+    MatrixUnits,
+    Solved,
+    determinant,
+    factorise,
+    multiplied,
+    solve_in_order,
+)
+from nacelle.kinematics.general.ties import (
+    Axes,
+    Tie,
+    TieKey,
     TieMotion,
+    TieRow,
+    basis,
+    closure_rows,
+    coupling_tie,
     given_accelerations,
     given_rates,
+    locked_axes,
     onto_nacelle,
+    second_derivatives,
     tie_columns,
     weighed,
 )
-from nacelle.kinematics.general.ties import Tie, TieKey
-from nacelle.kinematics.general.vectors import ZERO, is_zero, plus_times
-from nacelle.model.leg import PLATFORM
-from nacelle.spatial.scalar import Array, Scalar, dot, pack
+from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times
+from nacelle.kinematics.margins import closed_form_margin
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, plus, product
+from nacelle.spatial.screw import AngularMotion
 from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True, eq=False)
+class NacelleLoop:
+    """A closure between two bodies of the nacelle, or between one and the base.
+
+    Attributes:
+        tie: its rows, base axes; forces and moments are those on the second body.
+        bodies: the first and the second body.
+        point: where both meet (3,), base axes, m.
+    """
+
+    tie: Tie
+    bodies: tuple[int, int]
+    point: Array
+
+    def coefficients(self, nacelle: PlacedNacelle, row: TieRow) -> dict[int, Scalar]:
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
+        if self.tie.is_coupling:
+            return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
+        common = nacelle.common(*self.bodies)
+        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
+        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
+        for rate, value in first.items():
+            coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
+        return coefficients
+
+    def second(self, frames: dict[int, MovingFrame]) -> list[Scalar]:
+        """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
+        if self.tie.is_coupling:
+            return [0.0]
+        near, far = (frames[body] for body in self.bodies)
+        arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
+        gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
+        slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
+        first, second = (AngularMotion(frame.w, frame.w_dot) for frame in (near, far))
+        return second_derivatives(self.tie, gap, first, second, lambda: slip)
+
+
+def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
+    """All loops of the nacelle."""
+    loops = []
+    for c in robot.nacelle.closures:
+        joint = robot.joints[c]
+        if joint.at_point:
+            continue
+        if joint.is_coupling:
+            loops.append(NacelleLoop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
+            continue
+        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
+        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
+        _, locked, _ = locked_axes(joint)
+        rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
+        tie = Tie(0, rows, joint=c, arms=arms)
+        loops.append(NacelleLoop(tie, (joint.predecessor, joint.successor), second.p))
+    for spin in nacelle.mechanism.nacelle_spins:
+        pose = nacelle.poses[spin.body]
+        row = TieRow({}, "spin", moment=product(pose.R, np.array(spin.axis)))
+        loops.append(NacelleLoop(Tie(0, (row,)), (BASE, spin.body), pose.p))
+    return loops
+
+
+# ---- margins and pivot figures from the factors of the general form, which has them already
+
+
+TRUSTED = 1e-4
+"""Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
+# Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
+_LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
+FREE = 3.0
+"""Multipliers up to this cost no digit that counts."""
+
+
+def leg_determinant(legs: Legs, leg: int) -> Scalar:
+    """Determinant of a leg's rows up to its sign: the product of its pivots p_k."""
+    return multiplied(_leg_pivots(legs, leg))
+
+
+def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
+    factors = legs.factors[leg]
+    return [factors.pivots[row] for row, _ in factors.order.pivots]
+
+
+def nacelle_determinant(legs: Legs) -> Scalar:
+    """Determinant of the rows that decide the dependent rates of the nacelle."""
+    if legs.dependent is not None:
+        return multiplied(legs.dependent.pivots)
+    return determinant(legs.D.tolist(), MatrixUnits.ones(len(legs.D)))
+
+
+def margins(legs: Legs) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
+    plan = legs.plan
+    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
+    for k in plan.mechanism.iterated_legs:
+        values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
+    if plan.mechanism.dependent:
+        pivots = [nacelle_determinant(legs)] if legs.dependent is None else legs.dependent.pivots
+        values.append(_margin(pivots, plan.margins[-1]))
+    return pack(values)
+
+
+def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
+    if scale <= _LARGE:
+        value = multiplied(pivots)
+        return minimum(1.0, value * value * scale)
+    # A product of a hundred pivots is beyond single precision: groups of them take their parts of the scale.
+    # The bound of each keeps these parts from becoming one number again.
+    part = scale ** (0.5 / len(pivots))
+    groups = [pivots[k : k + _GROUP] for k in range(0, len(pivots), _GROUP)]
+    value = multiplied([minimum(_BOUND, absolute(part ** len(g) * multiplied(g))) for g in groups])
+    return minimum(1.0, value * value)
+
+
+def iterated_distances(legs: Legs) -> list[Scalar]:
+    """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
+
+    One for each leg on its own, and one for all legs that the nacelle's dependent rates hang on, together
+    with these: det of the whole, which does not depend on the rows that were chosen. For plans that are
+    `complete`.
+    """
+    plan = legs.plan
+    values: list[Scalar] = []
+    coupled: list[Scalar] = []
+    for k in plan.mechanism.iterated_legs:
+        (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
+    if plan.mechanism.dependent:
+        values.append(multiplied([*coupled, nacelle_determinant(legs)]))
+    return [value * value for value in values]
+
+
+def growth_figure(legs: Legs) -> Scalar:
+    """`FREE` over the largest multiplier of the legs and of the dependent rates, at most 1.
+
+    A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
+    """
+    largest = _largest(_multipliers(legs))
+    figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
+        if ties and ties[0].rows[0].kind == "strut":
+            reciprocal = factors.reciprocals[0]
+            figure = minimum(figure, reciprocal * reciprocal)
+    return figure
+
+
+def _multipliers(legs: Legs) -> Iterable[Scalar]:
+    """Multipliers that count, rows without units."""
+    for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
+        for row in (*(row for row, _ in factors.order.pivots), *leg.kept):
+            for other, factor in factors.lower[row].items():
+                ratio = leg.units[other] / leg.units[row]
+                yield factor if ratio == 1.0 else factor * ratio
+    if legs.dependent is not None:
+        yield from legs.dependent.multipliers
+
+
+def _largest(values: Iterable[Scalar]) -> Scalar | None:
+    largest: Scalar | None = None
+    for value in values:
+        size = absolute(value)
+        largest = size if largest is None else maximum(largest, size)
+    return largest
+
+
+# ---- the general form: rates, accelerations and forces of any robot, each leg on its own
+
 
 Rates = dict[int, Scalar]
 

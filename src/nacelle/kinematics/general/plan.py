@@ -37,8 +37,7 @@ from nacelle.kinematics.branch import is_on_branch
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.general.bars import bar_bodies, bars_of, find_bars, own_axes
 from nacelle.kinematics.general.leg_trees import Idle
-from nacelle.kinematics.general.legs import Legs, factorised
-from nacelle.kinematics.general.margins import leg_determinant, nacelle_determinant
+from nacelle.kinematics.general.legs import Legs, factorised, leg_determinant, nacelle_determinant
 from nacelle.kinematics.general.placed import (
     WHOLE,
     GeneralPlan,

@@ -1,7 +1,7 @@
 """Weak states: where fixed pivots lose digits, margins are small or the branch is another, the tree decides.
 
 Programs of the general form come with a pivot figure and with margins from their factors
-(`nacelle.kinematics.general.margins`). Where one of them is weak the results come from the equivalent tree,
+(`nacelle.kinematics.general.legs`). Where one of them is weak the results come from the equivalent tree,
 whose elimination needs no pivots, and whose margins are the dense ones of `nacelle.kinematics.margins`.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.general.margins import TRUSTED
+from nacelle.kinematics.general.legs import TRUSTED
 from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

@@ -39,8 +39,7 @@ from nacelle.kinematics.bars import LegForm
 from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.legs import Legs, MechanismMotion
 from nacelle.kinematics.general.placed import Placed
-from nacelle.kinematics.general.tie_motion import slip, tie_columns
-from nacelle.kinematics.general.ties import Tie, TieKey
+from nacelle.kinematics.general.ties import Tie, TieKey, slip, tie_columns
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, pack, plus
 from nacelle.spatial.screw import Wrench

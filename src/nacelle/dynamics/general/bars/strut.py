@@ -43,8 +43,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.friction import spherical_friction
-from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
-from nacelle.dynamics.general.bars.rod import rotor, with_hinged_end
+from nacelle.dynamics.general.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.bars import LegForm, clean
 from nacelle.kinematics.general.vectors import is_zero
