@@ -22,8 +22,8 @@ from nacelle.export import trial
 from nacelle.export.about import plain
 from nacelle.export.c import package as c_package
 from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
-from nacelle.export.entries import LONGEST, Wanted, entries, package_name
-from nacelle.export.entry import Entry
+from nacelle.export.entries import LONGEST, check_wanted, entries, package_name
+from nacelle.export.entry import Entry, Wanted
 from nacelle.export.export import MANIFEST, check_file, write_file, write_folder
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.export.trial import try_package
@@ -101,7 +101,7 @@ def test_names_of_packages() -> None:
 )
 def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
     with pytest.raises(nacelle.ExportError, match=words):
-        wanted.check()
+        check_wanted(wanted)
 
 
 # ---- The function `export`: what it refuses, and the names that it makes

@@ -181,11 +181,9 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
 
 def export_code(robot: nacelle.Robot, out: Path) -> StepResult:
     """Export the inverse dynamics of the identified model as C, which compiles and runs its self-test."""
-    from nacelle.cli.export import export_data, export_lines
-
     model = nacelle.load(out / MODEL)
     done = nacelle.export(model, "inverse_dynamics", out=out / CODE, force=_has_package(out))
-    return StepResult(("export", out / MODEL, "--out", CODE), export_lines(done), export_data(done))
+    return StepResult(("export", out / MODEL, "--out", CODE), done.lines, done.data)
 
 
 def _has_package(out: Path) -> bool:

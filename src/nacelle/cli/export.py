@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +17,6 @@ from nacelle.errors import ExportError
 if TYPE_CHECKING:
     from nacelle.control.controller import Controller
     from nacelle.exchange.exported import ExportedRobot
-    from nacelle.export.export import Export
     from nacelle.model.robot import Robot
 
 
@@ -135,34 +133,9 @@ def export_command(
         self_test=not no_self_test,
     )
     if as_json:
-        print_json(export_data(done))
+        print_json(done.data)
         return
-    print_parts(export_lines(done))
-
-
-def export_data(done: Export) -> dict[str, Any]:
-    """What was written as plain data."""
-    return {
-        "ok": True,
-        "out": str(done.out),
-        "name": done.name,
-        "target": done.target,
-        "files": list(done.files),
-        "functions": {label: {"total": count.total, **asdict(count)} for label, count in done.counts.items()},
-        **({} if done.self_test is None else {"self_test": done.self_test.data}),
-    }
-
-
-def export_lines(done: Export) -> list[str]:
-    """What was written in words: operations of every function, the self-test, the files."""
-    lines = [f"{done.name} {label}: {count}" for label, count in done.counts.items()]
-    if done.target == "fmi":
-        built = [file.split("/")[1] for file in done.files if file.startswith("binaries/")]
-        what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
-        return [*lines, f"wrote {done.out}: FMI 3.0, sources and {what}"]
-    if done.self_test is not None:
-        lines.append(done.self_test.short)
-    return [*lines, f"wrote {len(done.files)} files to {done.out}; see README.md there"]
+    print_parts(done.lines)
 
 
 def _export_robot(done: ExportedRobot, as_json: bool) -> None:

@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.emit.names import remark
-from nacelle.export.entries import Wanted
-from nacelle.export.entry import Entry
-from nacelle.export.vectors import ClosedLegs
+from nacelle.export.entry import Entry, Wanted
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
@@ -154,19 +150,6 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
     for entry in package.entries:
         lines += ["", *_section(entry, notes.get(entry.label, ""))]
     return "\n".join(lines) + "\n"
-
-
-def closed_words(closed: ClosedLegs, precisions: Sequence[str]) -> list[str]:
-    """Say how exactly an iteration knows what it finds."""
-    least, most = float(np.min(closed.condition)), float(np.max(closed.condition))
-    known = ", ".join(f"{closed.known(real):.1e} in {real}" for real in precisions)
-    return [
-        "Loops are closed to the tolerance, relative to the robot's size, and y is known to the tolerance "
-        "times its condition: by how much y moves where the loops open by that size. At the states of the "
-        f"self-test the condition is {least:.2g} to {most:.2g}; it grows towards a singularity of a leg. The "
-        "self-test tolerates for every unknown and state twice the tolerance and the rounding of a gap, "
-        f"times the condition: at worst {known} (rad, m)."
-    ]
 
 
 def _constants(package: Package) -> str:

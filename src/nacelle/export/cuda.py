@@ -16,11 +16,11 @@ from nacelle.emit.cuda.header import HEADER
 from nacelle.emit.cuda.plan import REGISTERS, THREADS, CudaOptions
 from nacelle.emit.cuda.target import KernelArgument, KernelLayout, Kernels, Launch, array_layout, kernels
 from nacelle.emit.names import remark
-from nacelle.export.about import TRIAL, Package, closed_words, count_text, readme
+from nacelle.export.about import TRIAL, Package, count_text, readme
 from nacelle.export.c.package import LIBRARY
 from nacelle.export.c.self_test import CHECKS, ENDS, data_tables, entry_ending, error_limit, error_scale
 from nacelle.export.entry import Entry
-from nacelle.export.vectors import CAP, ClosedLegs, Vectors
+from nacelle.export.vectors import CAP, ClosedLegs, Vectors, closed_words
 
 # ---- the CMake file
 

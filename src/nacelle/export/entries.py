@@ -10,20 +10,19 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of_inputs
-from nacelle.control.controller import Controller
 from nacelle.dynamics.models import INPUTS, TAKEN_BY, Model, model
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.export.entry import CLOSING, Entry, pose_words
+from nacelle.export.entry import CLOSING, Entry, Wanted, pose_words
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
 from nacelle.kinematics.branch import WRONG, branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
@@ -82,70 +81,38 @@ _WORDS = """
 _TAKEN = frozenset(_WORDS.split()) | {name.lower() for name in sys.stdlib_module_names}
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is to be exported.
+def check_wanted(wanted: Wanted) -> None:
+    """Refuse what there is not.
 
-    Attributes:
-        models: names of models.
-        input: what inverse dynamics starts from: "pose", "elements" or "encoders".
-        friction: whether friction counts.
-        smooth: rate over which Coulomb friction changes its sign smoothly.
-        bare: whether the outputs to be watched are left out.
-        parameters: groups of the robot's free numbers that are given at run time.
-        controller: a controller, or None.
-        plant: whether the robot is among the functions as what a controller moves.
-        wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: as exactly as the
-            unknowns are known in the least of the precisions.
+    Raises:
+        ExportError: if a model or an input is unknown, a model is named twice, there is none, or
+            an option of friction cannot be used.
     """
-
-    models: tuple[str, ...]
-    input: str = "pose"
-    friction: bool = True
-    smooth: float | None = None
-    bare: bool = False
-    parameters: tuple[str, ...] = ()
-    controller: Controller | None = None
-    plant: bool = False
-    wrong: float = WRONG
-
-    @property
-    def loop(self) -> bool:
-        """Whether there is a controller, or a plant for one."""
-        return self.controller is not None or self.plant
-
-    def check(self) -> None:
-        """Refuse what there is not.
-
-        Raises:
-            ExportError: if a model or an input is unknown, a model is named twice, there is none, or
-                an option of friction cannot be used.
-        """
-        if not self.models and not self.loop:
-            raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
-        if self.loop and self.parameters:
-            raise ExportError(
-                "numbers of the robot are constants of a controller and a plant: leave the parameters out"
-            )
-        for name in self.models:
-            if name not in _MAIN:
-                raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
-            if name in ELASTIC_NAMES and self.parameters:
-                raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
-            if self.models.count(name) > 1:
-                raise ExportError(f"the model {name} is named twice")
-        if self.input not in INPUTS:
-            raise ExportError(f"no input is called {self.input!r}; {did_you_mean(self.input, INPUTS)}")
-        if not any(name in TAKEN_BY[self.input] for name in self.models) and self.input != "pose":
-            takers = " and ".join(TAKEN_BY[self.input])
-            raise ExportError(f"the input {self.input} is one of {takers}, none of which is among the models")
-        for group in self.parameters:
-            if group not in GROUPS:
-                raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
-        try:
-            Settings(self.friction, self.smooth)
-        except KinematicsError as error:
-            raise ExportError(str(error)) from None
+    if not wanted.models and not wanted.loop:
+        raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
+    if wanted.loop and wanted.parameters:
+        raise ExportError(
+            "numbers of the robot are constants of a controller and a plant: leave the parameters out"
+        )
+    for name in wanted.models:
+        if name not in _MAIN:
+            raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
+        if name in ELASTIC_NAMES and wanted.parameters:
+            raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
+        if wanted.models.count(name) > 1:
+            raise ExportError(f"the model {name} is named twice")
+    if wanted.input not in INPUTS:
+        raise ExportError(f"no input is called {wanted.input!r}; {did_you_mean(wanted.input, INPUTS)}")
+    if not any(name in TAKEN_BY[wanted.input] for name in wanted.models) and wanted.input != "pose":
+        takers = " and ".join(TAKEN_BY[wanted.input])
+        raise ExportError(f"the input {wanted.input} is one of {takers}, none of which is among the models")
+    for group in wanted.parameters:
+        if group not in GROUPS:
+            raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
+    try:
+        Settings(wanted.friction, wanted.smooth)
+    except KinematicsError as error:
+        raise ExportError(str(error)) from None
 
 
 def package_name(robot: Robot, name: str | None) -> str:

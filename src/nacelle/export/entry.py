@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from nacelle.control.controller import Controller
 from nacelle.dynamics.models import Model
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.export.states import SampleStates
+from nacelle.kinematics.branch import WRONG
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
@@ -71,3 +73,36 @@ def pose_words(robot: Robot) -> str:
     layout = layout_of(robot.motion)
     unit = "; quaternion of unit length" if layout.quaternion is not None else ""
     return f"reduced pose {', '.join(layout.x_names)}; m, rad{unit}"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be exported.
+
+    Attributes:
+        models: names of models.
+        input: what inverse dynamics starts from: "pose", "elements" or "encoders".
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly.
+        bare: whether the outputs to be watched are left out.
+        parameters: groups of the robot's free numbers that are given at run time.
+        controller: a controller, or None.
+        plant: whether the robot is among the functions as what a controller moves.
+        wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: as exactly as the
+            unknowns are known in the least of the precisions.
+    """
+
+    models: tuple[str, ...]
+    input: str = "pose"
+    friction: bool = True
+    smooth: float | None = None
+    bare: bool = False
+    parameters: tuple[str, ...] = ()
+    controller: Controller | None = None
+    plant: bool = False
+    wrong: float = WRONG
+
+    @property
+    def loop(self) -> bool:
+        """Whether there is a controller, or a plant for one."""
+        return self.controller is not None or self.plant

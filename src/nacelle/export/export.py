@@ -17,7 +17,8 @@ from typing import Any
 from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import TRIAL, Package
-from nacelle.export.entries import Wanted, entries, package_name
+from nacelle.export.entries import check_wanted, entries, package_name
+from nacelle.export.entry import Wanted
 from nacelle.export.loop import gains_of, memory_of
 from nacelle.export.states import SampleStates, seeded_states
 from nacelle.export.trial import Trial, try_package
@@ -172,6 +173,33 @@ class Export(Shown):
     counts: Mapping[str, Count]
     self_test: Trial | None = None
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """What was written as plain data."""
+        return {
+            "ok": True,
+            "out": str(self.out),
+            "name": self.name,
+            "target": self.target,
+            "files": list(self.files),
+            "functions": {label: {"total": own.total, **asdict(own)} for label, own in self.counts.items()},
+            **({} if self.self_test is None else {"self_test": self.self_test.data}),
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """What was written in words: operations of every function, the self-test, the files."""
+        lines = [f"{self.name} {label}: {own}" for label, own in self.counts.items()]
+        if self.target == "fmi":
+            built = [file.split("/")[1] for file in self.files if file.startswith("binaries/")]
+            what = (
+                f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
+            )
+            return [*lines, f"wrote {self.out}: FMI 3.0, sources and {what}"]
+        if self.self_test is not None:
+            lines.append(self.self_test.short)
+        return [*lines, f"wrote {len(self.files)} files to {self.out}; see README.md there"]
+
 
 def export(
     robot: Robot,
@@ -254,7 +282,7 @@ def export(
         robot = counting(robot)
     if target == "fmi":
         return _fmu(robot, prefix, wanted, Path(out), force)
-    wanted.check()
+    check_wanted(wanted)
     folder = Path(out)
     check_folder(folder, force)
     states = seeded_states(robot, friction=wanted.friction, smooth=wanted.smooth)

@@ -423,3 +423,16 @@ def _status(controller: Controller, memory: Array) -> list[int]:
     before = np.concatenate([[0.0], stopped[:-1]])
     reason = np.where(before > 0.0, STOPPED, stopped)
     return [int(k) for k in np.where(stopped > 0.0, reason, np.where(missed, BRIDGED, FINE))]
+
+
+def closed_words(closed: ClosedLegs, precisions: Sequence[str]) -> list[str]:
+    """Say how exactly an iteration knows what it finds."""
+    least, most = float(np.min(closed.condition)), float(np.max(closed.condition))
+    known = ", ".join(f"{closed.known(real):.1e} in {real}" for real in precisions)
+    return [
+        "Loops are closed to the tolerance, relative to the robot's size, and y is known to the tolerance "
+        "times its condition: by how much y moves where the loops open by that size. At the states of the "
+        f"self-test the condition is {least:.2g} to {most:.2g}; it grows towards a singularity of a leg. The "
+        "self-test tolerates for every unknown and state twice the tolerance and the rounding of a gap, "
+        f"times the condition: at worst {known} (rad, m)."
+    ]

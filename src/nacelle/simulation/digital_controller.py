@@ -40,7 +40,7 @@ from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import Compilable, CompiledPlant, LoopModel, law_inputs
-from nacelle.simulation.inputs import InitialValueProblem, make_drive
+from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import (
     BLOCK,
     FixedSteps,
@@ -50,7 +50,7 @@ from nacelle.simulation.integrators import (
     one_step,
 )
 from nacelle.simulation.native_flow import Options
-from nacelle.simulation.protocol import Derivative, Events, Plant, robot_of
+from nacelle.simulation.protocol import Derivative, Events, InitialValueProblem, Plant, robot_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack

@@ -23,7 +23,6 @@ import numpy as np
 
 from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau, Rates
 from nacelle.errors import KinematicsError
-from nacelle.simulation.inputs import InitialValueProblem, PlantInputs
 from nacelle.simulation.protocol import (
     Derivative,
     Driver,
@@ -33,6 +32,8 @@ from nacelle.simulation.protocol import (
     HasImplicitDriver,
     HasJacobian,
     ImplicitDriver,
+    InitialValueProblem,
+    PlantInputs,
     derivatives_of,
 )
 from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTrack, stopped

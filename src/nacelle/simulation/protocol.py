@@ -329,3 +329,122 @@ class Jointed(Protocol):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
+
+
+Source = Callable[[int, float, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PlantInputs:
+    """A plant with its inputs.
+
+    Attributes:
+        plant: the plant.
+        core: what is integrated: the plant, or the plant under a compiled feedback.
+        source: the core's inputs at step k ("rk4"), time t and state s.
+        free: whether they do not depend on the state.
+        steady: whether they do not change within a step: constants, rows of an array.
+        hold: whether the plant's inputs are taken at the begin of a step and held over it.
+        substeps: of how many steps of the method a step is made, where inputs are held over it.
+        rows: the rows of an array among them, if there are.
+    """
+
+    plant: Plant
+    core: Core
+    source: Source
+    free: bool
+    steady: bool
+    hold: bool
+    rows: StepRows | None = None
+    substeps: int = 1
+
+    @property
+    def closed(self) -> ClosedLoop | None:
+        """The loop, if a compiled feedback closes it."""
+        core: Any = self.core
+        return None if core is self.plant else core
+
+    @property
+    def held(self) -> bool:
+        """Whether the plant's inputs are the same throughout a step."""
+        return self.hold or (self.steady and self.closed is None)
+
+    def forces(self, k: Any, t: Array, s: Array) -> Array:
+        """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
+        steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
+        given = self._given(steps, t, s)
+        return given if self.closed is None else self.closed.forces(s, given)
+
+    def table(self, k: Array, t: Array) -> Array:
+        """The core's inputs for steps k (N,) between times t (N + 1,), where they are free of the state.
+
+        (N, inputs) if they are held over each step, else (N, 3, inputs): at its begin, middle and end.
+        """
+        begin = self._given(k, t[:-1], None)
+        if self.hold or self.steady:
+            return begin
+        middle = self._given(k, 0.5 * (t[:-1] + t[1:]), None)
+        return np.stack([begin, middle, self._given(k, t[1:], None)], axis=1)
+
+    def staged(self, k: Array, t: Array, parts: Sequence[float]) -> Array:
+        """The core's inputs (N, parts, inputs) at parts of steps k (N,) between times t (N + 1,)."""
+        h = np.diff(t)
+        return np.stack([self._given(k, t[:-1] + part * h, None) for part in parts], axis=1)
+
+    def _given(self, k: Array, t: Array, s: Array | None) -> Array:
+        if isinstance(self.source, StepRows | TimedRows):
+            return self.source.many(k, t)
+        states = [np.zeros(0)] * len(t) if s is None else s
+        rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
+        return np.array(rows).reshape(len(t), self.core.inputs)
+
+
+class InitialValueProblem(NamedTuple):
+    """An initial value problem: ds/dt = f(s, u(t, s)) from s(start) = s0 on, until an event.
+
+    Attributes:
+        drive: the plant with its inputs.
+        s0: the state at the start (size,).
+        start: when the run begins, s.
+        events: what ends it.
+    """
+
+    drive: PlantInputs
+    s0: Array
+    start: float
+    events: Events
+
+
+class StepRows:
+    """Rows of an array, one for each step from the first on, or one for all of them."""
+
+    def __init__(self, table: Array, first: int) -> None:
+        self.table, self.first = table, first
+
+    @property
+    def end(self) -> float:
+        """The step after the last one that has a row."""
+        return np.inf if len(self.table) == 1 else self.first + len(self.table)
+
+    def __call__(self, k: int, t: float, s: Array) -> Array:
+        """The row of step k."""
+        return np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
+
+    def many(self, k: Array, t: Array) -> Array:
+        """The rows of steps k (N,), an array of its own."""
+        return np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
+
+
+class TimedRows:
+    """Rows of an array behind the time, [t; row]."""
+
+    def __init__(self, rows: StepRows) -> None:
+        self.rows = rows
+
+    def __call__(self, k: int, t: float, s: Array) -> Array:
+        """The time and the row of step k."""
+        return np.concatenate([[t], self.rows(k, t, s)])
+
+    def many(self, k: Array, t: Array) -> Array:
+        """Times t (N,) and the rows of steps k (N,)."""
+        return np.column_stack([t, self.rows.many(k, t)])

@@ -14,7 +14,7 @@ from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
 from nacelle.simulation.digital_controller import DigitalController, integrate_sampled, samples_of
-from nacelle.simulation.inputs import InitialValueProblem, make_drive
+from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import (
     ImplicitStepper,
     Stepper,
@@ -23,7 +23,7 @@ from nacelle.simulation.integrators import (
     integrate_fixed,
     met,
 )
-from nacelle.simulation.protocol import Events, Plant
+from nacelle.simulation.protocol import Events, InitialValueProblem, Plant
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 

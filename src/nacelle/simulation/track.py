@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from nacelle.progress import task
-from nacelle.simulation.inputs import PlantInputs
-from nacelle.simulation.protocol import derivatives_of
+from nacelle.simulation.protocol import PlantInputs, derivatives_of
 from nacelle.spatial.scalar import Array
 
 

@@ -16,7 +16,8 @@ import nacelle
 from nacelle.errors import ExportError
 from nacelle.export.about import Package
 from nacelle.export.cuda import self_test
-from nacelle.export.entries import Wanted, entries
+from nacelle.export.entries import entries
+from nacelle.export.entry import Wanted
 from nacelle.export.states import seeded_states
 from nacelle.export.trial import try_package
 from nacelle.export.vectors import vectors

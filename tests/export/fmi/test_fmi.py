@@ -17,7 +17,7 @@ import nacelle
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.errors import ExportError
-from nacelle.export.entries import Wanted
+from nacelle.export.entry import Wanted
 from nacelle.export.fmi import models
 from nacelle.export.fmi.description import FmuDescription, VariableTable, model_description
 from nacelle.export.fmi.models import pose_glue

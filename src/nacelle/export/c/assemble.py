@@ -170,3 +170,9 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
         close=f"{package.name}_{CLOSING}{end}_newton",
         tolerance=c_constant(tolerance, real),
     )
+
+
+def names_of(package: Package, real: str) -> tuple[str, str, str]:
+    """Names of the struct, of reset and of step in a precision."""
+    own, end = f"{package.name}_controller", ending(real)
+    return f"{own}{end}", f"{own}_reset{end}", f"{own}_step{end}"

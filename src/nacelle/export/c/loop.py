@@ -15,7 +15,7 @@ from nacelle.emit.c.parts import c_constant, call
 from nacelle.emit.c.target import framed
 from nacelle.emit.names import remark
 from nacelle.export.about import Package, plain
-from nacelle.export.c.assemble import assemble_declaration, assemble_source, ending, listed
+from nacelle.export.c.assemble import assemble_declaration, assemble_source, ending, listed, names_of
 from nacelle.export.loop import LAW, REST, STATE, gains_of, memory_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
@@ -102,12 +102,6 @@ static const {real} tuned[{ng}] = {{
     return {missed};
 }}
 """
-
-
-def names_of(package: Package, real: str) -> tuple[str, str, str]:
-    """Names of the struct, of reset and of step in a precision."""
-    own, end = f"{package.name}_controller", ending(real)
-    return f"{own}{end}", f"{own}_reset{end}", f"{own}_step{end}"
 
 
 def _heads(package: Package, real: str) -> tuple[str, str]:

@@ -8,20 +8,11 @@ from typing import Literal, NamedTuple
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.target import COptions, Interface, c_definition, framed
 from nacelle.emit.names import Identifiers, remark
-from nacelle.export.about import (
-    CONVENTIONS,
-    TRIAL,
-    Package,
-    closed_words,
-    count_text,
-    friction_words,
-    readme,
-    watch_words,
-)
+from nacelle.export.about import CONVENTIONS, TRIAL, Package, count_text, friction_words, readme, watch_words
 from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
 from nacelle.export.entry import Entry
-from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, RecordedSamples, Vectors
+from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, RecordedSamples, Vectors, closed_words
 
 # ---- CMake file and Makefile
 

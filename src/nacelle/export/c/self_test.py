@@ -13,7 +13,7 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.loop import names_of
+from nacelle.export.c.assemble import names_of
 from nacelle.export.entry import Entry
 from nacelle.export.loop import memory_of
 from nacelle.export.vectors import CAP, ClosedLegs, RecordedSamples, Vectors

@@ -23,8 +23,8 @@ from nacelle.export.about import Package, friction_words
 from nacelle.export.c.assemble import assemble_head, assemble_source
 from nacelle.export.c.package import code_of
 from nacelle.export.compiler import find_compiler
-from nacelle.export.entries import Wanted, entries
-from nacelle.export.entry import Entry
+from nacelle.export.entries import check_wanted, entries
+from nacelle.export.entry import Entry, Wanted
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
 from nacelle.export.loop import assembly_entry
@@ -283,5 +283,5 @@ def fmi_package(robot: Robot, prefix: str, version: str, wanted: Wanted) -> Pack
         wanted: what is to be exported.
     """
     chosen = wanted_for_fmi(wanted)
-    chosen.check()
+    check_wanted(chosen)
     return Package(prefix, robot, version, chosen, entries(robot, prefix, chosen))
