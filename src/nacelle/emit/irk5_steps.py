@@ -282,8 +282,11 @@ class ImplicitSteps:
                 over = c.real("/", c.number(number), c.argument("h"))
                 c.store(c.real("+", c.load(matrix, diagonal), over), matrix, diagonal)
         scales, *pivots = self._arrays(c, ("scales", *PIVOTS))
-        for name, matrix, own in (("real_factor", [E1], pivots[0]), ("complex_factor", [E2, E2i], pivots[1])):
-            parts = [("array", part) for part in matrix]
+        for name, factors, own in (
+            ("real_factor", [E1], pivots[0]),
+            ("complex_factor", [E2, E2i], pivots[1]),
+        ):
+            parts = [("array", part) for part in factors]
             self._call(c, name, *parts, ("array", scales), ("wholes", own), memory=False)
         target.end(c, None)
 
@@ -299,8 +302,8 @@ class ImplicitSteps:
         for stage in STAGES:
             time = c.let("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
             _, first, second, third = self._lagrange(c, NODES, time)
-            weights.append([c.let("weight", first), c.let("weight", second)])
-            weights[-1].append(c.let("weight", c.real("-", third, c.number(1.0))))
+            row = [first, second, c.real("-", third, c.number(1.0))]
+            weights.append([c.let("weight", weight) for weight in row])
         with c.loop(0, self.n) as states:
             old = [c.load(stage, states.index) for stage in last]
             start = []

@@ -98,18 +98,19 @@ class StructSteps(StepTarget):
         """Its first statements."""
         return ["every = (every != 0 && states != NULL) ? every : steps + 1;"]
 
+    def arrays(self) -> dict[str, int]:
+        """The arrays of numbers of a run, with their sizes: tiles of programs, vectors and matrices."""
+        n, m, k, given = self.sizes
+        tiles = {DERIVATIVE: 2 * n + m + k} | ({} if given is None else {CONTROL: n + given + k + m})
+        return tiles | dict.fromkeys(VECTORS, n) | {"u": 3 * m} | dict.fromkeys(MATRICES, n * n)
+
     def struct(self) -> list[str]:
         """The memory of a run."""
-        n, m, k, given = self.sizes
-        arrays = {DERIVATIVE: 2 * n + m + k}
-        if given is not None:
-            arrays[CONTROL] = n + given + k + m
-        arrays |= dict.fromkeys(VECTORS, n) | {"u": 3 * m} | dict.fromkeys(MATRICES, n * n)
         whole = self.dialect.whole
         return [
             "typedef struct {",
-            *(f"    {self.dialect.real} {name}[{max(size, 1)}];" for name, size in arrays.items()),
-            *(f"    {whole} {name}[{n}];" for name in PIVOTS),
+            *(f"    {self.dialect.real} {name}[{max(size, 1)}];" for name, size in self.arrays().items()),
+            *(f"    {whole} {name}[{self.sizes.n}];" for name in PIVOTS),
             *(f"    {whole} {name};" for name in COUNTERS),
             f"}} {self.own}_work;",
         ]

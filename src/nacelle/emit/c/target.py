@@ -82,7 +82,8 @@ class Interface:
         self.name = entry_name(options.name or program.name)
         self.real: str = options.real if options.plain else f"{self.name}_real"
         self.guard = f"{self.name}_h_included"
-        own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", "newton", "rk4")
+        drivers = ("newton", "rk4", "irk5", "control")
+        own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", *drivers)
         self.names = Identifiers((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
         self.inputs = [self._array(variable, "x") for variable in program.inputs]
         self.outputs = [self._array(variable, "y") for variable in program.outputs]

@@ -7,6 +7,7 @@ functions, as they are evaluated from several places.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from nacelle.emit.c.implicit import StructSteps
 from nacelle.emit.c.loops import Dialect, Statements
@@ -21,7 +22,7 @@ from nacelle.emit.cuda.drivers import (
     sample_loop,
 )
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
-from nacelle.emit.irk5_steps import CONTROL, COUNTERS, DERIVATIVE, MATRICES, PIVOTS, VECTORS, StepSizes
+from nacelle.emit.irk5_steps import CONTROL, COUNTERS, DERIVATIVE, PIVOTS, StepSizes
 from nacelle.emit.loop_writer import ArrayWriter, Index
 from nacelle.emit.rk4 import sizes
 from nacelle.program.program import Program
@@ -44,17 +45,10 @@ class ColumnSteps(StructSteps):
             "wholes": f"{_WHOLE} *wholes",
             "own": "const nc_address own",
         }
-        n, m, k, given = self.sizes
-        arrays = {DERIVATIVE: 2 * n + m + k}
-        if given is not None:
-            arrays[CONTROL] = n + given + k + m
-        arrays |= dict.fromkeys(VECTORS, n) | {"u": 3 * m} | dict.fromkeys(MATRICES, n * n)
-        self._offsets: dict[str, int] = {}
-        self.numbers = 0
-        for name, size in arrays.items():
-            self._offsets[name] = self.numbers
-            self.numbers += size
-        self.integers = len(COUNTERS) + len(PIVOTS) * n
+        # Where each array begins, in columns.
+        *offsets, self.numbers = accumulate(self.arrays().values(), initial=0)
+        self._offsets = dict(zip(self.arrays(), offsets, strict=True))
+        self.integers = len(COUNTERS) + len(PIVOTS) * self.sizes.n
 
     def _run_head(self, parameters: list[str]) -> str:
         arrays = {**_GIVEN, **_RESULTS}.items()
