@@ -109,6 +109,18 @@ def check_file(out: Path, ending: str, force: bool) -> None:
         raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
 
 
+def write_file(out: Path, content: bytes) -> None:
+    """Write a file; it appears whole, or not at all.
+
+    Raises:
+        ExportError: if it cannot be written.
+    """
+    try:
+        write_whole(out, content)
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
 def _umask() -> int:
     """The mask of new files; it can be read only by setting it."""
     mask = os.umask(0o022)
@@ -309,10 +321,7 @@ def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> E
     check_file(out, ".fmu", force)
     package = fmi_package(robot, prefix, _version(), wanted)
     content, files = fmi_file(package)
-    try:
-        write_whole(out, content)
-    except OSError as error:
-        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+    write_file(out, content)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, "fmi", out, tuple(files), counts)
 
