@@ -215,6 +215,8 @@ def _wrench(spec: WrenchSpec) -> Array:
 
 
 _POSITION = ("length", "angle")
+# Entries that are options of the loop.
+_LOOP_OPTIONS = ("delay", "seed", "settle", "repeat", "duration", "tool")
 
 
 class Prepared(NamedTuple):
@@ -345,20 +347,15 @@ class Scenario(Shown):
             DescriptionError: with all that does not fit the robot, each at its place.
             KinematicsError: if the loop cannot be run, as in `closed_loop`.
         """
-        spec, ready = self.spec, self.prepare(robot, elastic=elastic)
+        ready = self.prepare(robot, elastic=elastic)
         return compare(
             ready.plant,
             list(ready.controllers.values()),
             ready.trajectory,
             labels=list(ready.controllers),
             sensors=ready.sensors,
-            delay=spec.delay,
-            seed=spec.seed,
-            settle=spec.settle,
-            repeat=spec.repeat,
-            duration=spec.duration,
             changes=ready.changes,
-            tool=spec.tool,
+            **{name: getattr(self.spec, name) for name in _LOOP_OPTIONS},
         )
 
     # ---- parts
