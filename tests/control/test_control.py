@@ -303,7 +303,7 @@ def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) ->
 def test_every_part_has_words(name: str) -> None:
     """Every part of every controller is explained."""
     robot, kind = library_robot("fivebar"), KINDS[name]()
-    words = kind.words()
+    words = kind.labels
     for what, fields in (("memory", kind.memory(robot)), ("gains", kind.gains(robot))):
         assert not [part for part in fields.names if not words.get(f"{what}.{part}")]
 

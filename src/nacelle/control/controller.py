@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import ControllerKind, DesiredMotion, Fields, desired_of_row, row_size
+from nacelle.control.kind import ControllerKind, DesiredMotion, desired_of_row, row_size
 from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.errors import KinematicsError, NacelleError
@@ -52,27 +52,23 @@ _SLOW = 0.1
 _MOST = 16
 
 
-def law_samples(
-    memory: Callable[[Robot], Fields],
-    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
-    gains: Callable[[Robot], Array],
-) -> Callable[..., PreciseInputs | None]:
+def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., PreciseInputs | None]:
     """The sampler of a law of (z, q, r, gains).
 
     Args:
-        memory: parts of its memory.
-        start: of (robot, x, y), the memory at rest.
-        gains: some that it can have.
+        kind: the law.
+        identities: whether identities are sought at the samples. Else its program is checked there: samples
+            that a law takes, so that there are forces to compare, with the memory at rest and readings near
+            those of the desired pose, so that Newton's steps begin next to where they end, in every form.
     """
 
     def sampler(
         robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
     ) -> PreciseInputs | None:
-        mechanism = mechanism_of(robot)
+        mechanism, fields = mechanism_of(robot), kind.memory(robot)
         nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
-        fields = memory(robot)
         # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
-        if groups or ny > _MOST or "x" in fields.sizes:
+        if groups or (identities and (ny > _MOST or "x" in fields.sizes)):
             return None
         states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if states is None:
@@ -80,55 +76,26 @@ def law_samples(
         rng = np.random.default_rng(_SEED)
 
         def row(given: Row) -> Row:
-            x, y = np.array(given[:nx], dtype=float), np.array(given[nx : nx + ny], dtype=float)
-            z = np.asarray(fields.join(start(robot, x, y)), dtype=float)
-            q = np.asarray(actuator_positions(robot, x, y)["q"])
-            near = [*_beside(z, rng), *_beside(q, rng)]
-            return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
+            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
+            z = np.asarray(fields.join(kind.start(robot, x, y)), dtype=float)
+            q, gains = np.asarray(actuator_positions(robot, x, y)["q"]), kind.plausible_gains(robot)
+            if identities:
+                near = [*_beside(z, rng), *_beside(q, rng)]
+                return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains), rng))
+            off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
+            numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains])
+            return tuple(map(Decimal, numbers.astype(float).tolist()))
 
+        if not identities:
+            rows = tuple(row(given) for given in states.check)
+            return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
         try:
-            rows = [tuple(row(given) for given in part) for part in (states.proof, states.check)]
+            proof, check = (tuple(row(given) for given in part) for part in (states.proof, states.check))
         except NacelleError:
             return None
         before = (0.0,) * (fields.size + len(robot.actuators))
         after = (0.0,) * (2 * n + shapes["gains"][0])
-        return PreciseInputs(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
-
-    return sampler
-
-
-def law_states(
-    memory: Callable[[Robot], Fields],
-    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
-    gains: Callable[[Robot], Array],
-) -> Callable[..., PreciseInputs | None]:
-    """The same for the check of its program: samples that a law takes, so that there are forces to compare.
-
-    Memory at rest and readings near those of the desired pose: Newton's steps begin next to where they end,
-    in every form.
-    """
-
-    def sampler(
-        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
-    ) -> PreciseInputs | None:
-        if groups:
-            return None
-        mechanism = mechanism_of(robot)
-        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
-        states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
-        if states is None:
-            return None
-
-        def row(given: Row) -> Row:
-            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
-            z, q = fields.join(start(robot, x, y)), actuator_positions(robot, x, y)["q"]
-            off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
-            numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains(robot)])
-            return tuple(map(Decimal, numbers.astype(float).tolist()))
-
-        fields, rng = memory(robot), np.random.default_rng(_SEED)
-        rows = tuple(row(given) for given in states.check)
-        return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
+        return PreciseInputs(proof, check, (*before, *states.sizes[:nx], *after))
 
     return sampler
 
@@ -155,8 +122,8 @@ def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str
     # Laws begin with a step of the iteration that finds y: its rounding, over the square of the period, is in
     # what they remember.
     @differs_by_form(lambda robot: bool(mechanism_of(robot).ny))
-    @checked_at(law_states(kind.memory, kind.start, kind.plausible_gains))
-    @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
+    @checked_at(law_sampler(kind, identities=False))
+    @sampled(law_sampler(kind, identities=True))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
         q=of_actuators,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -214,7 +214,16 @@ class Tuning(NamedTuple):
 
 
 class ControllerKind(ABC):
-    """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program."""
+    """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program.
+
+    Attributes:
+        by_masses: whether it takes account of the robot's masses, so that heavy motions are damped as light
+            ones.
+        labels: what the parts of memory and gains are, with units: by "memory.NAME" and "gains.NAME".
+    """
+
+    by_masses: ClassVar[bool] = False
+    labels: ClassVar[dict[str, str]] = COMMON
 
     @property
     @abstractmethod
@@ -225,11 +234,6 @@ class ControllerKind(ABC):
     def looped(self) -> bool:
         """Whether it has a bandwidth that its poles follow."""
         return True
-
-    @property
-    def by_masses(self) -> bool:
-        """Whether it takes account of the robot's masses, so that heavy motions are damped as light ones."""
-        return False
 
     @property
     def feedback(self) -> ControllerKind:
@@ -277,10 +281,6 @@ class ControllerKind(ABC):
         masses = FeltMasses(np.ones(m), 1.0, 1.0)
         tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
         return self.gains(robot).join(self.tuned(robot, tuning))
-
-    def words(self) -> dict[str, str]:
-        """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
-        return dict(COMMON)
 
     @abstractmethod
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:

@@ -243,7 +243,7 @@ def is_interpreted(function: Callable[..., Any]) -> bool:
 
 def derived_law(
     function: Callable[..., Any],
-    shapes: Mapping[str, Any],
+    shapes: dict[str, Any],
     arrays_of: Callable[[Robot, dict[str, Array]], dict[str, Array]],
     outputs_of: Callable[[dict[str, Array], Any], Any] = lambda given, outputs: outputs,
 ) -> Callable[..., Any]:
@@ -370,11 +370,6 @@ class PastMotion:
     def start(self) -> float:
         """The first time, s."""
         return self._times[0]
-
-    @property
-    def last(self) -> Array:
-        """The state (size,) now."""
-        return self._states[-1]
 
     def state(self, t: float) -> Array:
         """The state (size,) at a time from the start until now, s: by a step of the method."""

@@ -33,7 +33,7 @@ from nacelle.simulation.native_flow import (
     loop_driver,
 )
 from nacelle.simulation.protocol import Feedback
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
 
 MOTOR = "motor"
@@ -285,11 +285,13 @@ def _loop(
 
 @lru_cache(maxsize=32)
 def _signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
-    state, _, constants = (input_shapes(model.flow, robot) or {}).values()
+    state, _, constants = (input_shapes(model.flow, robot) or {}).items()
 
     def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
         results = model.signals(robot, s, constants, wanted)
         return {name: results[name] for name in wanted}
 
     vars(signals)["made_from"] = (*model, wanted)
-    return compile_function(signals, robot, inputs={"s": state, "constants": constants})
+    return compile_function(
+        signals, robot, inputs=dict([state, constants]), states=check_sampler_of(model.flow)
+    )

@@ -86,7 +86,7 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -361,6 +361,8 @@ class Adaptive(ControllerKind):
         payload: the largest mass that the nacelle takes up, kg; if None as much as its own.
     """
 
+    by_masses: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = ADAPTIVE
     shared: Any = None
     along: str = "desired"
     smooth: float = SMOOTH
@@ -392,11 +394,6 @@ class Adaptive(ControllerKind):
     def name(self) -> str:
         """`adaptive`."""
         return "adaptive"
-
-    @property
-    def by_masses(self) -> bool:
-        """The damping is that of the masses."""
-        return True
 
     @property
     def feedback(self) -> ControllerKind:
@@ -489,10 +486,6 @@ class Adaptive(ControllerKind):
             "parameters": self.parameters(robot).values,
             "excitation": 1.0,
         }
-
-    def words(self) -> dict[str, str]:
-        """What its parts are."""
-        return dict(ADAPTIVE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose.

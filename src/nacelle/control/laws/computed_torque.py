@@ -37,7 +37,7 @@ import cmath
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -104,6 +104,8 @@ class ComputedTorque(ControllerKind):
         observer_bandwidth: of the observer, Hz; if None a multiple of the loop's.
     """
 
+    by_masses: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = COMPUTED_TORQUE
     space: str = "cartesian"
     observer: bool = False
     friction: bool = False
@@ -129,11 +131,6 @@ class ComputedTorque(ControllerKind):
         if not self.observer:
             return f"ct-{self.space}"
         return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
-
-    @property
-    def by_masses(self) -> bool:
-        """By the model errors have the stated poles at every pose."""
-        return True
 
     @property
     def feedback(self) -> ControllerKind:
@@ -200,10 +197,6 @@ class ComputedTorque(ControllerKind):
         """At rest, without disturbance."""
         desired = setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
         return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
-
-    def words(self) -> dict[str, str]:
-        """What its parts are."""
-        return dict(COMPUTED_TORQUE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains that place the poles of every error at the bandwidth with the damping."""

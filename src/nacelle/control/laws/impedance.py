@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Impedance(ControllerKind):
         ratios: damping ratios (n,); if None that of the tuning for all.
     """
 
+    by_masses: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = IMPEDANCE
     friction: bool = False
     smooth: float = SMOOTH
     # Numbers of the tuning, which shape no program.
@@ -90,11 +92,6 @@ class Impedance(ControllerKind):
     def looped(self) -> bool:
         """Whether the stiffness is that of a bandwidth: one that is stated is not changed."""
         return self.stiffness is None
-
-    @property
-    def by_masses(self) -> bool:
-        """Dampers are made for the masses."""
-        return True
 
     @property
     def feedback(self) -> ControllerKind:
@@ -131,10 +128,6 @@ class Impedance(ControllerKind):
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
         return at_rest(x, y) | setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
-
-    def words(self) -> dict[str, str]:
-        """What its parts are."""
-        return dict(IMPEDANCE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """K as stated or of the bandwidth, D of the damping ratios.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class SingleJoint(ControllerKind):
         smooth: rate over which the friction that is fed forward changes its sign, rad/s or m/s.
     """
 
+    labels: ClassVar[dict[str, str]] = SINGLE_JOINT
     feedforward: str = "none"
     smooth: float = SMOOTH
 
@@ -118,10 +119,6 @@ class SingleJoint(ControllerKind):
         """Nothing is remembered but the desired pose."""
         others = ("error", "rate", "integral", "started", "missed", "stopped")
         return setpoint_at_rest(robot, x, y) | dict.fromkeys(others, 0.0)
-
-    def words(self) -> dict[str, str]:
-        """What its parts are."""
-        return dict(SINGLE_JOINT)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: poles of a mass at w = 2 pi bandwidth with the damping, a slow integral."""

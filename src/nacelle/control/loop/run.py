@@ -377,21 +377,25 @@ class ControlRun(Drawn):
         data["saturation"] = float(np.max(self.saturation))
         return data
 
+    @property
+    def _tables(self) -> dict[str, Any]:
+        """What is written of the actuators, by kind: positions, then forces (N, actuators)."""
+        return {
+            "desired": self.desired,
+            "actual": self.actual,
+            "error": self.error,
+            "commanded": self.commanded,
+            "acting": self.acting,
+            "model": self.model_force,
+        }
+
     def _columns(self) -> tuple[list[str], list[str], Array]:
         labels = self.simulation.plant.labels
         actuators = [actuator.name for actuator in self.robot.actuators]
         lengths = ["rad" if turns else "m" for turns in self.robot.revolute_actuators]
         forces = [unit.replace(" ", "*") for _, unit in labels.inputs]
         names, units, values = ["t"], ["s"], [self.time[:, None]]
-        kinds = {
-            "desired": (self.desired, lengths),
-            "actual": (self.actual, lengths),
-            "error": (self.error, lengths),
-            "commanded": (self.commanded, forces),
-            "acting": (self.acting, forces),
-            "model": (self.model_force, forces),
-        }
-        for kind, (table, of) in kinds.items():
+        for (kind, table), of in zip(self._tables.items(), [lengths] * 3 + [forces] * 3, strict=True):
             names += [f"{name}.{kind}" for name in actuators]
             units += of
             values.append(table)
@@ -415,12 +419,7 @@ class ControlRun(Drawn):
             path,
             t=self.time,
             actuators=np.array([actuator.name for actuator in self.robot.actuators]),
-            desired=self.desired,
-            actual=self.actual,
-            error=self.error,
-            commanded=self.commanded,
-            acting=self.acting,
-            model=self.model_force,
+            **self._tables,
             x=self.simulation.x[self._at],
             x_desired=self.desired_motion.x[self._rows],
             tool_error=self.tool_error,

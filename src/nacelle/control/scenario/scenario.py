@@ -213,6 +213,10 @@ def _wrench(spec: WrenchSpec) -> Array:
 # ---- scenarios: read from YAML, made for a robot, run
 
 
+# Entries that are options of the loop.
+_LOOP_OPTIONS = ("delay", "seed", "settle", "repeat", "duration", "tool")
+
+
 class Prepared(NamedTuple):
     """A scenario for a robot, ready to run.
 
@@ -341,20 +345,15 @@ class Scenario(Shown):
             DescriptionError: with all that does not fit the robot, each at its place.
             KinematicsError: if the loop cannot be run, as in `closed_loop`.
         """
-        spec, ready = self.spec, self.prepare(robot, elastic=elastic)
+        ready = self.prepare(robot, elastic=elastic)
         return compare(
             ready.plant,
             list(ready.controllers.values()),
             ready.trajectory,
             labels=list(ready.controllers),
             sensors=ready.sensors,
-            delay=spec.delay,
-            seed=spec.seed,
-            settle=spec.settle,
-            repeat=spec.repeat,
-            duration=spec.duration,
             changes=ready.changes,
-            tool=spec.tool,
+            **{name: getattr(self.spec, name) for name in _LOOP_OPTIONS},
         )
 
     # ---- parts

@@ -325,12 +325,8 @@ class TruePlant(CompiledPlant):
         self._mechanism = mechanism_of(sample(model))
         self.quat_0 = reference_orientation(self._mechanism)
         loop, options = LoopModel(true_flow, true_signals), (("smooth", _SMOOTH),)
-        super().__init__(model, loop, options, self._constants(deviation.numbers(model)))
-
-    def _constants(self, g: Array) -> Array:
-        """The constants with other numbers g (4 legs,) at the start."""
-        warming = self.deviation.warming(self._rigid.robot)
-        return np.concatenate([self.quat_0, g, warming, self.deviation.zeros])
+        numbers = (deviation.numbers(model), deviation.warming(model), deviation.zeros)
+        super().__init__(model, loop, options, np.concatenate([self.quat_0, *numbers]))
 
     @property
     def labels(self) -> Labels:
@@ -382,18 +378,4 @@ class TruePlant(CompiledPlant):
     def bodies(self, s: Array) -> tuple[Array, Array]:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
         poses = self.signals(s, ("R", "p"))
-        return poses["R"], poses["p"]
-
-    def bodies_of(self, x: Array, y: Array, g: Array, near: Array) -> tuple[Array, Array]:
-        """Poses of all bodies at a pose x (nx,) of a robot with other numbers g, from a nearby y (ny,).
-
-        The model may have more in closed form than a robot with unequal legs: what iteration finds is then
-        taken from a state `near` (size,).
-        """
-        n = self.robot.motion.n
-        if self._mechanism.ny != len(y):
-            y = near[2 * n : -1]
-        c = coordinates_of(self._mechanism, x, self.quat_0)
-        other = CompiledPlant(self.robot, self.model, self.options, self._constants(g))
-        poses = other.signals(np.concatenate([c, np.zeros(n), y, [0.0]]), ("R", "p"))
         return poses["R"], poses["p"]

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import desired_of_row, row_size
+from nacelle.control.kind import ControllerKind, desired_of_row, row_size
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
+from nacelle.control.vision.sight import EdgeSource, TrueSight
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -43,14 +43,15 @@ from nacelle.vision.observer.settings import ObserverSettings, Start
 
 
 @lru_cache(maxsize=32)
-def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
+def observed_law(given: ControllerKind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, x, v, r, gains) of computed torque at an observed platform.
 
     Raises:
         KinematicsError: if the kind of controller is another one.
     """
-    if not isinstance(kind, ComputedTorque) or kind.space != "cartesian" or kind.observer:
-        raise KinematicsError(f"an observed platform is controlled by 'ct-cartesian', got {kind.name!r}")
+    if not isinstance(given, ComputedTorque) or given.space != "cartesian" or given.observer:
+        raise KinematicsError(f"an observed platform is controlled by 'ct-cartesian', got {given.name!r}")
+    kind: ComputedTorque = given
 
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
@@ -176,28 +177,10 @@ class VisualLaw:
         if self.observer is None:
             self.observer = self._start(now, desired_of_row(robot, r).x)
         observer = self.observer
-
-        def predicted(time: float) -> Bodies:
-            return self.predicted(time, motion.last)
-
-        observer.take(self._sight.arrived(now, motion, predicted))
+        observer.take(self._sight.arrived(now, motion, observer.bodies))
         if self._controller.encoders:
             observer.read(now, q)
         seen = observer.estimate(now)
         outputs: dict[str, Array] = self._law(z, seen.x, seen.v, r, gains)
         observer.accelerate(now + self._delay, outputs["memory"][self._acceleration].copy())
         return outputs
-
-    def predicted(self, time: float, near: Array) -> Bodies:
-        """Poses of all bodies that are expected at a time: the model with anchors as they are estimated.
-
-        `near` is a state of the true robot, for what iteration finds.
-        """
-        assert self.observer is not None
-        robot, seen = self._controller.robot, self.observer.estimate(time)
-        g = np.zeros(4 * len(robot.legs))
-        legs = {j: k for k, leg in enumerate(robot.legs) for j in leg.joints}
-        for (joint, direction), value in zip(self.observer.anchors, seen.anchors, strict=True):
-            place = 3 * legs[joint]
-            g[place : place + 3] += value * np.array(direction)
-        return self._controller.plant.bodies_of(seen.x, seen.y, g, near)

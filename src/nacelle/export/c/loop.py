@@ -131,7 +131,7 @@ def _places(package: Package, what: str, fields: Fields, words: dict[str, str]) 
 def controller_header(package: Package, controller: Controller, reals: Sequence[str]) -> str:
     """The header of a controller."""
     own = f"{package.name}_controller"
-    words = controller.kind.words()
+    words = controller.kind.labels
     lines = [
         *_places(package, "memory", memory_of(controller), words),
         *_places(package, "gains", gains_of(controller), words),
@@ -322,7 +322,7 @@ def _controller_use(package: Package, controller: Controller, real: str) -> list
 
 def _rows(controller: Controller) -> list[str]:
     """Rows of the table of parts."""
-    words, rows = controller.kind.words(), []
+    words, rows = controller.kind.labels, []
     for what, fields in (("memory", memory_of(controller)), ("gains", gains_of(controller))):
         for name, size in fields.sizes.items():
             if not size:

@@ -214,8 +214,8 @@ class Observer:
         walks = [s.anchors_walk**2] * len(self.anchors) + [s.clock_walk**2] * (s.clock > 0.0)
         self._process = Process(robot, s.density(robot), np.array(walks))
         noise = np.broadcast_to(np.asarray(s.encoders, dtype=float), (len(robot.actuators),))
-        sight = Sight(robot, self.cylinders, self.anchors)
-        self._measured = Measured(camera, sight, encoders=noise, density=s.density(robot))
+        self._sight = Sight(robot, self.cylinders, self.anchors)
+        self._measured = Measured(camera, self._sight, encoders=noise, density=s.density(robot))
         self._history = History(
             self._first(start), self._process, self._measured, gate=s.gate, horizon=s.horizon
         )
@@ -336,6 +336,16 @@ class Observer:
             *(state.anchors, state.P[slow, slow], state.clock, sigma),
             *(age, age > self.settings.stale),
         )
+
+    def bodies(self, time: float) -> tuple[Array, Array]:
+        """Poses of all bodies that are expected at a time, anchors as they are estimated.
+
+        Returns:
+            R (bodies, 3, 3) and p (bodies, 3), m, in the base.
+        """
+        at = self.estimate(time)
+        poses = self._sight.bodies(at.x, at.anchors, guess=at.y).results
+        return poses["R"], poses["p"]
 
     @property
     def steps(self) -> tuple[ObserverStep, ...]:

@@ -191,6 +191,15 @@ def anchored_readings(
     return {**_readings(now), "by_anchor": product(rows, anchored_rates(now, x, y, anchors))}
 
 
+@checked_at(_states)
+@physics(x=of_pose, y=of_unknowns, offsets=of_offsets)
+def anchored_bodies(robot: Robot, x: Array, y: Array, offsets: Array) -> dict[str, Array]:
+    """Poses R (bodies, 3, 3) and p (bodies, 3), m, of all bodies in the base, with displaced anchors."""
+    now, _ = _shifted(robot, x, y, offsets)
+    R, p = (np.stack(parts) for parts in zip(*now.motion.poses, strict=True))
+    return {"R": R, "p": p, "margins": margins(now)}
+
+
 def _readings(now: Configuration) -> dict[str, Array]:
     robot = now.robot
     return {
@@ -229,3 +238,7 @@ class Sight:
             return evaluated(readings, self.robot, x, guess=guess)
         inputs = (x, self._offsets @ displaced)
         return evaluated(anchored_readings, self.robot, *inputs, guess=guess, options=self._anchors)
+
+    def bodies(self, x: Array, displaced: Array, *, guess: Any = None) -> States:
+        """`anchored_bodies` likewise."""
+        return evaluated(anchored_bodies, self.robot, x, self._offsets @ displaced, guess=guess)
