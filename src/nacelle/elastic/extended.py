@@ -109,7 +109,8 @@ class Extended:
         """The matrix (r, r) with one (n, n) for each beam and a number for each drive on its diagonal."""
         size = len(self.rigid_rates) + self.ne
         result = np.zeros((size, size))
-        for part, block in zip(self.rate_slices, [*beams, *drives], strict=True):
+        blocks: list[Array | float] = [*beams, *drives]
+        for part, block in zip(self.rate_slices, blocks, strict=True):
             result[part, part] = block
         return result
 

@@ -30,19 +30,12 @@ def mass_matrices(base: BaseParameters, beta: Any, x: Any) -> Array:
         x: reduced poses (..., nx).
     """
     robot = base.robot
-    poses = np.asarray(x, dtype=float)
-    A = np.asarray(jacobian(robot, poses).inverse)
-    n = robot.motion.n
-    still = np.zeros((*poses.shape[:-1], n))
-    at_rest = regressor(robot, poses, still, still, friction=False, parameters=base).Y
-    columns = []
-    for i in range(n):
-        unit = still.copy()
-        unit[..., i] = 1.0
-        Y = regressor(robot, poses, still, unit, friction=False, parameters=base).Y
-        force = (Y - at_rest) @ np.asarray(beta, dtype=float)
-        columns.append(np.einsum("...ai,...a->...i", A, force))
-    M = np.stack(columns, axis=-1)
+    # At every pose at rest, without acceleration and with a unit of each.
+    poses = np.asarray(x, dtype=float)[..., None, :]
+    a = np.vstack([np.zeros(robot.motion.n), np.eye(robot.motion.n)])
+    Y = regressor(robot, np.repeat(poses, len(a), -2), 0.0 * a, a, friction=False, parameters=base).Y
+    force = (Y[..., 1:, :, :] - Y[..., :1, :, :]) @ np.asarray(beta, dtype=float)
+    M = force @ jacobian(robot, poses).inverse[..., 0, :, :]
     return np.asarray(0.5 * (M + np.swapaxes(M, -1, -2)))
 
 

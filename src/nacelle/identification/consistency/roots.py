@@ -44,7 +44,10 @@ def root_of_covariance(covariance: Any) -> Array:
     if C.ndim != 2 or C.shape[0] != C.shape[1]:
         raise IdentificationError(f"a covariance is a square matrix, not of shape {C.shape}")
     seen = np.isfinite(np.diag(C))
-    part = _symmetric(C[np.ix_(seen, seen)], "covariance")
+    part = C[np.ix_(seen, seen)]
+    if not np.all(np.isfinite(part)):
+        raise IdentificationError("the covariance has entries that are not finite")
+    part = 0.5 * (part + part.T)
     sigma = np.sqrt(np.maximum(np.diag(part), 0.0))
     if np.any(sigma == 0.0):
         place = int(np.flatnonzero(seen)[np.argmin(sigma)])
@@ -89,12 +92,3 @@ def standard_deviations(root: Array) -> Array:
     with np.errstate(divide="ignore"):
         sigma = np.linalg.norm(rows[~null] / full[~null, None], axis=0) / unit
     return np.where(weak, np.inf, sigma)
-
-
-def _symmetric(matrix: Any, what: str) -> Array:
-    M = np.asarray(matrix, dtype=float)
-    if M.ndim != 2 or M.shape[0] != M.shape[1]:
-        raise IdentificationError(f"the {what} is a square matrix, not of shape {M.shape}")
-    if not np.all(np.isfinite(M)):
-        raise IdentificationError(f"the {what} has entries that are not finite")
-    return np.asarray(0.5 * (M + M.T))

@@ -40,10 +40,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -156,7 +157,7 @@ class ColumnMapSpec(Strict):
     actuators: dict[str, ActuatorColumns] | None = None
 
 
-class ColumnMap:
+class ColumnMap(NamedTuple):
     """A column map with its source, for the places of what is wrong.
 
     Attributes:
@@ -164,10 +165,8 @@ class ColumnMap:
         source: its file and tree.
     """
 
-    def __init__(self, spec: ColumnMapSpec, source: Source) -> None:
-        """Keep the map and its source."""
-        self.spec = spec
-        self.source = source
+    spec: ColumnMapSpec
+    source: Source
 
 
 def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> ColumnMap:
@@ -187,12 +186,9 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
     try:
         spec = ColumnMapSpec.model_validate(source.root.plain())
     except ValidationError as errors:
-        raise _wrong(
-            [
-                source.problem(error["loc"], *message_and_hint(error))
-                for error in errors.errors(include_url=False)
-            ]
-        ) from None
+        found = errors.errors(include_url=False)
+        problems = [source.problem(error["loc"], *message_and_hint(error)) for error in found]
+        raise _counted(sorted(problems), "in the column map") from None
     names = [actuator.name for actuator in robot.actuators]
     given = spec.actuators if spec.actuators is not None else dict.fromkeys(names)
     problems = [
@@ -207,13 +203,13 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
         hint = "every actuator of the robot needs its columns"
         problems.append(source.problem(("actuators",), f"no columns for {', '.join(missing)}", hint))
     if problems:
-        raise _wrong(problems)
+        raise _counted(sorted(problems), "in the column map")
     return ColumnMap(spec, source)
 
 
-def _wrong(problems: list[Problem]) -> MeasurementError:
+def _counted(problems: list[Problem], where: str) -> MeasurementError:
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return MeasurementError(f"{count} in the column map:", sorted(problems))
+    return MeasurementError(f"{count} {where}:", problems)
 
 
 def _source(columns: str | Path | Mapping[str, Any]) -> Source:
@@ -291,11 +287,6 @@ def is_revolute(robot: Robot, actuator: Actuator) -> bool:
     return robot.joints[actuator.joint].primitives[0].is_rotation
 
 
-def time_channel(column: str, unit: str, path: KeyPath) -> Channel:
-    """The channel of the time."""
-    return Channel("time", column, path, read_unit(unit, (TIME,), "time"))
-
-
 def position_channel(
     robot: Robot, actuator: Actuator, spec: PositionSpec, header: str, signal: str, path: KeyPath
 ) -> Channel:
@@ -306,7 +297,7 @@ def position_channel(
     """
     joint = "angle" if is_revolute(robot, actuator) else "length"
     counted = spec.unit == "counts"
-    turning = spec.side == "motor" and (joint == "angle" or _has_turning_motor(robot, actuator, spec))
+    turning = spec.side == "motor" and (joint == "angle" or _has_turning_motor(spec))
     kind = "angle" if turning else joint
     unit, scale = None, 1.0
     if counted:
@@ -399,15 +390,12 @@ def read_unit(text: str, allowed: tuple[Dimension, ...], what: str) -> Unit | No
 
 def _read(key: str, value: object, kinds: list[Quantity]) -> float:
     """Read a quantity of one of several kinds."""
-    for kind in kinds[:-1]:
+    for kind in kinds:
         try:
             return parse_quantity(value, kind, None)
-        except UnitError:
-            continue
-    try:
-        return parse_quantity(value, kinds[-1], None)
-    except UnitError as fault:
-        raise ChannelError(key, str(fault), f"for example {kinds[0].example!r}") from None
+        except UnitError as fault:
+            reason = str(fault)
+    raise ChannelError(key, reason, f"for example {kinds[0].example!r}")
 
 
 def _per_count(actuator: Actuator, spec: PositionSpec, kind: str) -> float:
@@ -426,9 +414,7 @@ def _per_count(actuator: Actuator, spec: PositionSpec, kind: str) -> float:
     raise ChannelError("unit", f"how much a count of {actuator.name} is, is not given", example)
 
 
-def _has_turning_motor(
-    robot: Robot, actuator: Actuator, spec: PositionSpec | ForceSpec | CurrentSpec
-) -> bool:
+def _has_turning_motor(spec: PositionSpec | ForceSpec | CurrentSpec) -> bool:
     """Whether the motor of a prismatic joint turns: it is encoded in turns or angles, or has a lead."""
     if isinstance(spec, PositionSpec) and spec.counts_per_turn is not None:
         return True
@@ -445,7 +431,7 @@ def _gear_ratio(robot: Robot, actuator: Actuator, spec: PositionSpec | ForceSpec
     """Motor rate per joint rate, of the map or of the description."""
     if spec.gear_ratio is None:
         ratio = robot.joints[actuator.joint].gear_ratio
-        screw = not is_revolute(robot, actuator) and _has_turning_motor(robot, actuator, spec)
+        screw = not is_revolute(robot, actuator) and _has_turning_motor(spec)
         if screw and ratio == 1.0:
             raise ChannelError(
                 "gear_ratio",
@@ -554,18 +540,13 @@ class _Reader:
         assert spec.actuators is not None
         channels = []
         time = spec.time or TimeSpec(column="time")
-        if time.column is None:
-            try:
+        with self._gathering("time"):
+            if time.column is None:
                 if not read_duration("step", time.step) > 0.0:
                     self._add(("time", "step"), "the step between samples is not above zero", "step: 1 ms")
-            except ChannelError as fault:
-                self._add(("time", fault.key), fault.message, fault.hint)
-        elif self._has(time.column, ("time",)):
-            try:
+            elif self._has(time.column, ("time",)):
                 unit = time.unit or self.recording.units.get(time.column, "")
-                channels.append(time_channel(time.column, unit, ("time",)))
-            except ChannelError as fault:
-                self._add(("time", fault.key), fault.message, fault.hint)
+                channels.append(Channel("time", time.column, ("time",), read_unit(unit, (TIME,), "time")))
         for actuator in self.robot.actuators:
             entry = spec.actuators[actuator.name]
             for key in ("position", "force", "current", "reference"):
@@ -574,10 +555,8 @@ class _Reader:
                 if part is None or not self._has(part.column, path):
                     continue
                 header = self.recording.units.get(part.column, "")
-                try:
+                with self._gathering(*path):
                     channels.append(self._channel(actuator, part, header, path))
-                except ChannelError as fault:
-                    self._add((*path, fault.key), fault.message, fault.hint)
         return channels
 
     def _channel(self, actuator: Any, part: Any, header: str, path: KeyPath) -> Channel:
@@ -601,10 +580,8 @@ class _Reader:
                     given[("actuators", name, key, "delay")] = part.delay
         delays = {}
         for path, value in given.items():
-            try:
+            with self._gathering(*path[:-1]):
                 delays[path] = read_duration("delay", value)
-            except ChannelError as fault:
-                self._add(path, fault.message, fault.hint)
         if len(set(delays.values())) > 1:
             path = list(delays)[-1]
             self._add(path, "forces have different delays", "one delay for all, at the top of the map")
@@ -618,6 +595,14 @@ class _Reader:
         self._add((*path, "column"), message, did_you_mean(column, self.recording.names), column)
         return False
 
+    @contextmanager
+    def _gathering(self, *path: str | int) -> Iterator[None]:
+        """Keep as a problem why a channel at a place in the map cannot be read, and go on."""
+        try:
+            yield
+        except ChannelError as fault:
+            self._add((*path, fault.key), fault.message, fault.hint)
+
     def _add(self, path: KeyPath, message: str, hint: str, column: str = "") -> None:
         """Keep a problem: at its place in the map, or at the header of the file if there is no map."""
         if self.map is not None:
@@ -629,8 +614,7 @@ class _Reader:
 
     def _stop(self) -> None:
         if self.problems:
-            count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-            raise MeasurementError(f"{count} on the way to a measurement:", self.problems)
+            raise _counted(self.problems, "on the way to a measurement")
 
 
 def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:

@@ -38,6 +38,7 @@ import json
 import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,31 @@ class Recording:
 def unreadable(file: str | Path, message: str, hint: str) -> MeasurementError:
     """The error for a file from which nothing can be read."""
     return MeasurementError("no measurement:", [Problem(str(file), 0, 0, "", message, hint)])
+
+
+@contextmanager
+def file_errors(path: Path, kind: str, damaged: str, hint: str, *faults: type[Exception]) -> Iterator[None]:
+    """Say what is wrong with a file where reading it fails.
+
+    Args:
+        path: the file.
+        kind: what it is to be, for the words where it cannot be opened.
+        damaged: the words where its content is not that, which what was wrong is added to.
+        hint: what would be right.
+        faults: errors by which a reader says so.
+
+    Raises:
+        MeasurementError: in the place of these errors.
+    """
+    try:
+        yield
+    except MeasurementError:
+        raise
+    except OSError as fault:
+        raise unreadable(path, *why_unread(path, fault, kind)) from None
+    except faults as fault:
+        what = " ".join(str(fault).split())[:120]
+        raise unreadable(path, f"{damaged}: {what}", hint) from None
 
 
 def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
@@ -147,22 +173,14 @@ def open_mat(path: Path) -> Recording:
     """Read all variables that are arrays of numbers."""
     from scipy.io import loadmat
 
-    try:
-        with path.open("rb") as stream:
+    hint = "save(FILE, VARIABLES, '-v7') in MATLAB"
+    # The reader of damaged files raises errors of many kinds.
+    with file_errors(path, ".mat file", "not a MATLAB file", hint, Exception), path.open("rb") as stream:
+        try:
             variables = loadmat(stream, simplify_cells=True)
-    except NotImplementedError:
-        # So scipy refuses files of version 7.3, which are HDF5.
-        raise unreadable(
-            path, "a MATLAB file of version 7.3 (HDF5) is not read", "save(FILE, VARIABLES, '-v7') in MATLAB"
-        ) from None
-    except OSError as fault:
-        raise unreadable(path, *why_unread(path, fault, ".mat file")) from None
-    except Exception as fault:
-        # The reader of damaged files raises errors of many kinds.
-        what = " ".join(str(fault).split())[:120]
-        raise unreadable(
-            path, f"not a MATLAB file: {what}", "save(FILE, VARIABLES, '-v7') in MATLAB"
-        ) from None
+        except NotImplementedError:
+            # So scipy refuses files of version 7.3, which are HDF5.
+            raise unreadable(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
     arrays: dict[str, Array] = {}
     _collect("", {name: value for name, value in variables.items() if not name.startswith("__")}, arrays)
     return from_arrays(path, arrays)
@@ -182,16 +200,10 @@ def _collect(name: str, value: Any, arrays: dict[str, Array]) -> None:
 
 def open_npz(path: Path) -> Recording:
     """Read all arrays of numbers; pickled objects are refused."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except OSError as fault:
-        raise unreadable(path, *why_unread(path, fault, "npz file")) from None
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as fault:
-        what = " ".join(str(fault).split())[:120]
-        raise unreadable(
-            path, f"not an npz file of plain arrays: {what}", "write it by numpy.savez"
-        ) from None
+    faults = ValueError, EOFError, zipfile.BadZipFile, AttributeError
+    words = "not an npz file of plain arrays", "write it by numpy.savez"
+    with file_errors(path, "npz file", *words, *faults), np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
     return from_arrays(path, arrays)
 
 
@@ -205,13 +217,8 @@ def open_parquet(path: Path) -> Recording:
         from pyarrow import parquet
     except ImportError:
         raise unreadable(path, "Parquet files need pyarrow", "pip install 'nacelle[logs]'") from None
-    try:
+    with file_errors(path, "Parquet file", "not a Parquet file", "name a Parquet file", pa.ArrowInvalid):
         schema = parquet.read_schema(path)
-    except OSError as fault:
-        raise unreadable(path, *why_unread(path, fault, "Parquet file")) from None
-    except pa.ArrowInvalid as fault:
-        what = " ".join(str(fault).split())[:120]
-        raise unreadable(path, f"not a Parquet file: {what}", "name a Parquet file") from None
     numeric = [
         entry.name
         for entry in schema
@@ -325,31 +332,29 @@ def open_mcap(path: Path) -> Recording:
     start: int | None = None
     stamp: int | None = None
     others = set()
-    try:
-        with path.open("rb") as stream:
-            for schema, channel, message in make_reader(stream).iter_messages():
-                states = channel.message_encoding == "cdr" and schema is not None and schema.name == SCHEMA
-                if channel.message_encoding != "json" and not states:
-                    others.add(channel.topic)
-                    continue
-                start = message.log_time if start is None else start
-                row = counts.setdefault(channel.topic, 0)
-                counts[channel.topic] += 1
-                logged = (message.log_time - start) * 1e-9
-                entries.setdefault(f"{channel.topic}.log_time", {})[row] = logged
-                if states:
-                    stamped, content = _joint_state(path, channel.topic, row, message.data)
-                    stamp = stamped if stamp is None else stamp
-                    content["stamp"] = (stamped - stamp) * 1e-9
-                else:
-                    content = json.loads(message.data)
-                for name, number in _message_numbers(channel.topic, content):
-                    entries.setdefault(name, {})[row] = number
-    except OSError as fault:
-        raise unreadable(path, *why_unread(path, fault, "MCAP file")) from None
-    except (McapError, ValueError) as fault:
-        what = " ".join(str(fault).split())[:120]
-        raise unreadable(path, f"not an MCAP file: {what}", "name an MCAP file") from None
+    faults = McapError, ValueError
+    with (
+        file_errors(path, "MCAP file", "not an MCAP file", "name an MCAP file", *faults),
+        path.open("rb") as stream,
+    ):
+        for schema, channel, message in make_reader(stream).iter_messages():
+            states = channel.message_encoding == "cdr" and schema is not None and schema.name == SCHEMA
+            if channel.message_encoding != "json" and not states:
+                others.add(channel.topic)
+                continue
+            start = message.log_time if start is None else start
+            row = counts.setdefault(channel.topic, 0)
+            counts[channel.topic] += 1
+            logged = (message.log_time - start) * 1e-9
+            entries.setdefault(f"{channel.topic}.log_time", {})[row] = logged
+            if states:
+                stamped, content = _joint_state(path, channel.topic, row, message.data)
+                stamp = stamped if stamp is None else stamp
+                content["stamp"] = (stamped - stamp) * 1e-9
+            else:
+                content = json.loads(message.data)
+            for name, number in _message_numbers(channel.topic, content):
+                entries.setdefault(name, {})[row] = number
     if not entries:
         topics = f"; {', '.join(sorted(others)[:5])} have another encoding" if others else ""
         raise unreadable(

@@ -44,7 +44,7 @@ from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import CadPrior, Data, Estimator
 from nacelle.identification.estimation.least_squares import row_weights
-from nacelle.identification.estimation.regression import Regression
+from nacelle.identification.estimation.regression import Regression, parts_of
 from nacelle.identification.rehearsal.rehearsal import Experiment
 from nacelle.identification.rehearsal.settings import JointServo
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
@@ -127,6 +127,15 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
     return NacelleMotion(run.x, run.v, run.a, settled)
 
 
+def simulated(
+    estimator: Estimator, data: Regression, samples: Sequence[Samples], controller: JointServo
+) -> Regression:
+    """The regression with instruments that the robot of present estimates gives in closed loop."""
+    robot = estimated_robot(data.base, estimator.coef_, estimator.covariance_)
+    motions = [closed_loop_motion(data.base.robot, robot, part, controller) for part in samples]
+    return data.with_instruments(motions, samples)
+
+
 # ---- direct and inverse dynamic identification (DIDIM): only the forces are measured
 
 
@@ -169,18 +178,16 @@ class DirectInverse(Estimator):
         """
         if isinstance(X, Regression):
             raise IdentificationError("DirectInverse simulates motions: fit it to samples, not a regression")
-        self._samples: Sequence[Samples] = [X] if isinstance(X, Samples) else list(X)
+        self._samples = parts_of(X)
         return super().fit(X, y)
 
     def _estimate(self, data: Regression) -> None:
         # The reference's own motion is where the iteration starts.
-        self._fit_along(_along(data))
+        self._fit_along(data)
         controller = self.controller or JointServo()
         for k in range(self.iterations):
             before = self.coef_
-            robot = estimated_robot(data.base, self.coef_, self.covariance_)
-            motions = [closed_loop_motion(data.base.robot, robot, part, controller) for part in self._samples]
-            self._fit_along(_along(data.with_instruments(motions, self._samples)))
+            self._fit_along(simulated(self, data, self._samples, controller))
             self.iterations_ = k + 1
             step = np.abs(self.coef_ - before)
             if np.all(step <= _SMALL * np.where(np.isfinite(self.std_), self.std_, np.inf)):
@@ -189,12 +196,9 @@ class DirectInverse(Estimator):
         self.regression_ = data
 
     def _fit_along(self, data: Regression) -> None:
-        self._solve(data, data.Y, row_weights(data, data.Y, self))
-
-
-def _along(data: Regression) -> Regression:
-    """The regression with its instruments as the regressor."""
-    return dataclasses.replace(data, Y=data.Z)
+        """Estimate with the instruments as the regressor."""
+        along = dataclasses.replace(data, Y=data.Z)
+        self._solve(along, along.Y, row_weights(along, along.Y, self))
 
 
 # ---- instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias
@@ -234,8 +238,7 @@ class InstrumentalVariables(Estimator):
         Raises:
             IdentificationError: if the data are too few.
         """
-        several = [X] if isinstance(X, Samples) else X
-        self._samples: Sequence[Samples] = () if isinstance(several, Regression) else list(several)
+        self._samples = [] if isinstance(X, Regression) else parts_of(X)
         return super().fit(X, y)
 
     def _estimate(self, data: Regression) -> None:
@@ -243,10 +246,6 @@ class InstrumentalVariables(Estimator):
         if self.controller is None or not self._samples:
             return
         for _ in range(self.iterations):
-            robot = estimated_robot(data.base, self.coef_, self.covariance_)
-            motions = [
-                closed_loop_motion(data.base.robot, robot, part, self.controller) for part in self._samples
-            ]
-            data = data.with_instruments(motions, self._samples)
+            data = simulated(self, data, self._samples, self.controller)
             self._solve(data, data.Z, row_weights(data, data.Z, self))
         self.regression_ = data

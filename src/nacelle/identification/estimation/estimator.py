@@ -56,7 +56,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -66,7 +66,7 @@ from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.identification.data.filters import HALF_LENGTH, lagged_products
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.estimation.regression import Regression, regression
+from nacelle.identification.estimation.regression import Regression, parts_of, regression
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
@@ -362,8 +362,7 @@ class Estimator(ABC, Shown):
         self._require_fit()
         if isinstance(X, Regression):
             return np.asarray(X.Y @ self.coef_)
-        parts = [X] if isinstance(X, Samples) else list(X)
-        return np.concatenate([self._forces(part) for part in parts])
+        return np.concatenate([self._forces(part) for part in parts_of(X)])
 
     def score(self, X: Data, y: Any = None) -> float:
         """The part of the filtered forces' variation that the motion explains: R^2, 1 at best."""
@@ -430,14 +429,17 @@ class Estimator(ABC, Shown):
         if isinstance(X, Regression):
             data = X
         else:
-            parts = [X] if isinstance(X, Samples) else list(X)
+            parts = parts_of(X)
             if not parts:
                 raise IdentificationError("there are no samples")
             base = self.parameters or base_parameters(parts[0].robot)
             data = regression(parts, base)
-        if y is not None:
-            data = _with_force(data, y)
-        return data
+        if y is None:
+            return data
+        force = np.asarray(y, dtype=float)
+        if force.shape != data.force.shape:
+            raise IdentificationError(f"y has the shape {force.shape}, the regression {data.force.shape}")
+        return replace(data, force=force)
 
     def _solve(self, data: Regression, Z: Array, weights: Array) -> None:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), and find the covariance."""
@@ -514,15 +516,6 @@ def residual_deviation(data: Regression, residuals: Array) -> Array:
     count = data.count
     freedom = max(count - len(data.base) / len(data.rows), 1.0)
     return np.asarray(np.sqrt(np.sum(residuals[data.used] ** 2, axis=0) / freedom))
-
-
-def _with_force(data: Regression, y: Any) -> Regression:
-    import dataclasses
-
-    force = np.asarray(y, dtype=float)
-    if force.shape != data.force.shape:
-        raise IdentificationError(f"y has the shape {force.shape}, the regression {data.force.shape}")
-    return dataclasses.replace(data, force=force)
 
 
 # ---- essential parameters: those that the data distinguish from zero

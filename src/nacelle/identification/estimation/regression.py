@@ -11,7 +11,7 @@ the motion of the instruments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,17 +67,17 @@ class Regression:
         """The same regression with instruments from other motions, one a part, where those are sound."""
         parts = [_filtered(self.base, part, motion) for part, motion in zip(samples, motions, strict=True)]
         Z, ok = (np.concatenate(column) for column in zip(*parts, strict=True))
-        used = self.used & ok
-        return Regression(
-            self.base,
-            np.where(used[:, None, None], self.Y, 0.0),
-            np.where(used[:, None, None], Z, 0.0),
-            np.where(used[:, None], self.force, 0.0),
-            used,
-            self.time,
-            self.lengths,
-            self.rows,
-        )
+        return replace(self, Z=Z).limited_to(self.used & ok)
+
+    def limited_to(self, used: Array) -> Regression:
+        """The same regression where only some samples count (M,); the others are zero."""
+        Y, Z = (np.where(used[:, None, None], values, 0.0) for values in (self.Y, self.Z))
+        return replace(self, Y=Y, Z=Z, force=np.where(used[:, None], self.force, 0.0), used=used)
+
+
+def parts_of(samples: Samples | Sequence[Samples]) -> list[Samples]:
+    """Uninterrupted parts, one or several, as a list."""
+    return [samples] if isinstance(samples, Samples) else list(samples)
 
 
 def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Regression:
@@ -90,7 +90,7 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     Raises:
         IdentificationError: if the samples are of another robot, or too few.
     """
-    several = [samples] if isinstance(samples, Samples) else list(samples)
+    several = parts_of(samples)
     robot = base.robot
     for part in several:
         if not _moves_alike(part.robot, robot):
@@ -102,22 +102,15 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
         for k, part in enumerate(several):
             Y, ok = _filtered(base, part, part.motion)
             Z, ok_too = _filtered(base, part, part.instruments)
-            force = decimated(_projected(part, part.motion, part.force), part.preparation.decimation or 1)
-            used = ok & ok_too & _windows(part.used, part.preparation.decimation or 1)
-            places = decimated_places(len(part), part.preparation.decimation or 1)
+            factor = part.preparation.decimation or 1
+            force = decimated(_projected(part, part.motion, part.force), factor)
+            used = ok & ok_too & _windows(part.used, factor)
+            places = decimated_places(len(part), factor)
             parts.append((Y, Z, force, used, part.time[places]))
             report((k + 1) / len(several))
     Y, Z, force, used, time = (np.concatenate(column) for column in zip(*parts, strict=True))
-    result = Regression(
-        base,
-        np.where(used[:, None, None], Y, 0.0),
-        np.where(used[:, None, None], Z, 0.0),
-        np.where(used[:, None], force, 0.0),
-        used,
-        time,
-        tuple(len(part[0]) for part in parts),
-        row_names(several[0]),
-    )
+    lengths = tuple(len(part[0]) for part in parts)
+    result = Regression(base, Y, Z, force, used, time, lengths, row_names(several[0])).limited_to(used)
     if result.count * len(result.rows) <= len(base):
         raise IdentificationError(
             f"{result.count} samples of {len(result.rows)} forces remain after filtering, too few for "

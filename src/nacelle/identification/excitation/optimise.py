@@ -218,19 +218,23 @@ class Design:
 
         What iteration finds is added.
         """
+        x = self.poses(c)
         c = c + centred_coordinates(self.robot, self.center)[0]
-        mechanism = mechanism_of(self.robot)
-        layout = mechanism.layout
-        x = c
-        if layout.angular is not None:
-            quat = quat_multiply(quat_exp(c[..., layout.angular]), self.quat_0)
-            x = layout.join_x(c[..., list(layout.linear_v)], quat)
         flat = x.reshape(-1, x.shape[-1])
         start = None if guess is None else SearchStart(None, guess.reshape(len(flat), -1))
         _, y, flags = solved(self.robot, flat, guess=start)
-        y = np.asarray(y).reshape(*c.shape[:-1], mechanism.ny)
+        y = np.asarray(y).reshape(*c.shape[:-1], mechanism_of(self.robot).ny)
         bad = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
         return MotionSamples((c, dc, ddc, y), bad.reshape(c.shape[:-1]))
+
+    def poses(self, c: Array) -> Array:
+        """Reduced poses (..., nx) at coordinates (..., n) about the centre."""
+        c = c + centred_coordinates(self.robot, self.center)[0]
+        layout = mechanism_of(self.robot).layout
+        if layout.angular is None:
+            return np.asarray(c)
+        quat = quat_multiply(quat_exp(c[..., layout.angular]), self.quat_0)
+        return layout.join_x(c[..., list(layout.linear_v)], quat)
 
     def rows(self, samples: MotionSamples, smooth: float | None = None) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
@@ -256,10 +260,6 @@ class Design:
         """Uses of all limits (..., limits) at samples."""
         uses = self.form.uses(np.concatenate([self.limited(samples), force], axis=-1))
         return np.where(np.isfinite(uses) & ~samples.bad[..., None], uses, _BEYOND)
-
-    def labels(self) -> list[tuple[str, str]]:
-        """Kind and name of every limit."""
-        return self.form.labels
 
     # ---- what the optimiser sees
 
@@ -537,7 +537,7 @@ def _in_the_way(problem: Design, z: Array) -> str:
     """Which limit the smallest motion breaks, in words."""
     samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
-    kind, name = problem.labels()[int(np.argmax(np.max(uses, axis=0)))]
+    kind, name = problem.form.labels[int(np.argmax(np.max(uses, axis=0)))]
     return f"{problem.robot.name}: no motion about the centre is within the {kind} limit of {name}"
 
 

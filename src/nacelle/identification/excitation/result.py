@@ -116,7 +116,7 @@ def drawn_in(problem: Design, z: Array, also: Callable[[Array], bool] | None = N
 def largest_uses(problem: Design, t: Array, uses: Array) -> tuple[Use, ...]:
     """The largest use of each kind of limit over times (N,), from the uses of all (N, limits)."""
     largest: dict[str, Use] = {}
-    for k, (kind, name) in enumerate(problem.labels()):
+    for k, (kind, name) in enumerate(problem.form.labels):
         at = int(np.argmax(uses[:, k]))
         use = Use(kind, name, float(uses[at, k]), float(t[at]))
         if kind not in largest or use.use > largest[kind].use:

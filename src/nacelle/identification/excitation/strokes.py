@@ -27,9 +27,7 @@ from nacelle.identification.excitation.optimise import Design
 from nacelle.identification.excitation.result import stroke_line, uses_along
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.trajectory import Trapezoid
-from nacelle.model.reduced import layout_of
 from nacelle.progress import task
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Speeds of the strokes over the highest one; of ways between strokes.
@@ -190,22 +188,13 @@ def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     """The lines as plain data: from, to (nx,), duration and ramp."""
     return [
         {
-            "from": stroke_pose(problem, leg.start).tolist(),
-            "to": stroke_pose(problem, leg.end).tolist(),
+            "from": problem.poses(leg.start).tolist(),
+            "to": problem.poses(leg.end).tolist(),
             "duration": leg.duration,
             "ramp": RAMP * leg.duration,
         }
         for leg in chain
     ]
-
-
-def stroke_pose(problem: Design, c: Array) -> Array:
-    """The pose (nx,) at coordinates (n,) about the centre."""
-    layout = layout_of(problem.robot.motion)
-    plain = problem.center[list(layout.linear_x)] + c[list(layout.linear_v)]
-    if layout.quaternion is None or layout.angular is None:
-        return layout.join_x(plain, None)
-    return layout.join_x(plain, quat_multiply(quat_exp(c[layout.angular]), problem.center[layout.quaternion]))
 
 
 def chain_uses(problem: Design, chain: list[Span]) -> tuple[Array, Array]:

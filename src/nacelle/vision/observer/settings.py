@@ -57,8 +57,7 @@ class ObserverSettings:
 
     def density(self, robot: Robot) -> Array:
         """Density of the acceleration's noise (n, n), (m/s^2)^2/Hz and (rad/s^2)^2/Hz."""
-        root = self.acceleration
-        return np.diag(per_twist(robot, root) ** 2 if np.ndim(root) == 0 else _sized(robot, root) ** 2)
+        return np.diag(per_twist(robot, self.acceleration) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,20 +82,15 @@ class Start:
 
     def covariance(self, robot: Robot) -> Array:
         """Covariance (2 n, 2 n) of the errors of pose and twist: m, rad, m/s and rad/s, squared."""
-        parts = [
-            per_twist(robot, float(s)) if np.ndim(s) == 0 else _sized(robot, s)
-            for s in (self.sigma_x, self.sigma_v)
-        ]
+        parts = [per_twist(robot, sigma) for sigma in (self.sigma_x, self.sigma_v)]
         return np.diag(np.concatenate(parts) ** 2)
 
 
-def per_twist(robot: Robot, length: Any) -> Array:
-    """A length (or its rate) as numbers (n,) for the entries of the reduced twist: angles over the size."""
-    return np.asarray(float(length) / robot.size * twist_units(robot))
-
-
-def _sized(robot: Robot, values: Any) -> Array:
+def per_twist(robot: Robot, values: Any) -> Array:
+    """Numbers (n,) for the entries of the reduced twist, or a length (or its rate): angles over the size."""
     array = np.asarray(values, dtype=float)
+    if array.ndim == 0:
+        return np.asarray(float(array) / robot.size * twist_units(robot))
     if array.shape != (robot.motion.n,):
         raise ObserverError(f"{robot.name} takes {robot.motion.n} numbers there, got the shape {array.shape}")
     return array

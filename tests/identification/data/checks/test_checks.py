@@ -328,9 +328,9 @@ def test_spikes() -> None:
 
 def test_references() -> None:
     followed = replace(CLEAN, reference=CLEAN.q + 0.001)
-    assert check_reference(CLEAN) == []
-    assert check_reference(followed) == []
-    swapped = check_reference(replace(CLEAN, reference=CLEAN.q * [-1.0, 1.0]))
+    assert not list(check_reference(CLEAN))
+    assert not list(check_reference(followed))
+    swapped = list(check_reference(replace(CLEAN, reference=CLEAN.q * [-1.0, 1.0])))
     assert [(entry.kind, entry.severity) for entry in swapped] == [("reference", "warning")]
     assert swapped[0].signals[0] == f"reference.{LEFT}"
 

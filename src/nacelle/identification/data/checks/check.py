@@ -14,6 +14,8 @@ sought among the samples themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
@@ -46,44 +48,37 @@ from nacelle.spatial.scalar import Array
 _DOUBTFUL, _CROSSED = 0.3, 0.03
 
 
-def check_reach(measurement: Measurement, judge: Judge, correction: Correction) -> list[Finding]:
+def check_reach(measurement: Measurement, judge: Judge, correction: Correction) -> Iterator[Finding]:
     """Find coordinates beyond limits, out of reach, or where forward kinematics leaves its branch."""
     robot = measurement.robot
     path = judge.path(correction)
     samples = judge.signals.samples
-    findings = []
-    for k, actuator in enumerate(robot.actuators):
-        beyond = path.beyond[:, k]
-        if np.any(beyond):
-            low, high = actuator.position
-            span = float(np.min(path.q[:, k])), float(np.max(path.q[:, k]))
-            message = (
-                f"the coordinate of {actuator.name} runs from {span[0]:.4g} to {span[1]:.4g}, its limits are "
-                f"{low:.4g} and {high:.4g}"
-            )
-            hint = "check the encoder's zero, sign and unit, and the limits of the description"
-            findings.append(
-                finding(
-                    measurement, "reach", f"q.{actuator.name}", message, hint=hint, samples=samples[beyond]
-                )
-            )
+    for k in np.flatnonzero(np.any(path.beyond, axis=0)):
+        actuator, beyond = robot.actuators[k], samples[path.beyond[:, k]]
+        low, high = actuator.position
+        span = float(np.min(path.q[:, k])), float(np.max(path.q[:, k]))
+        message = (
+            f"the coordinate of {actuator.name} runs from {span[0]:.4g} to {span[1]:.4g}, its limits are "
+            f"{low:.4g} and {high:.4g}"
+        )
+        hint = "check the encoder's zero, sign and unit, and the limits of the description"
+        yield finding(measurement, "reach", f"q.{actuator.name}", message, hint=hint, samples=beyond)
     names = tuple(f"q.{actuator.name}" for actuator in robot.actuators)
     away = (path.flags & int(Flag.UNREACHABLE | Flag.INVALID)) != 0
     other = ~away & ((path.flags & int(Flag.OTHER_BRANCH | Flag.SINGULAR | Flag.NEAR_SINGULAR)) != 0)
-    if np.any(away) and not findings:
+    if np.any(away) and not np.any(path.beyond):
         message = f"{np.mean(away) * 100:.2g} % of the samples belong to no pose of {robot.name}"
         hint = "check zeros, signs and units of the encoders, and the geometry of the description"
-        findings.append(finding(measurement, "reach", names, message, hint=hint, samples=samples[away]))
+        yield finding(measurement, "reach", names, message, hint=hint, samples=samples[away])
     crossed = _crossing(measurement, path, samples) if not np.any(other) else None
     if crossed is not None:
         message = "the path touches a parallel singularity, where forward kinematics changes its branch"
         hint = "keep the motion away from singularities"
-        findings.append(finding(measurement, "branch", names, message, hint=hint, samples=crossed))
+        yield finding(measurement, "branch", names, message, hint=hint, samples=crossed)
     if np.any(other):
         message = "forward kinematics leaves the branch of the reference pose, or passes a singularity"
         hint = "keep the motion away from singularities, or describe the branch where the robot is assembled"
-        findings.append(finding(measurement, "branch", names, message, hint=hint, samples=samples[other]))
-    return findings
+        yield finding(measurement, "branch", names, message, hint=hint, samples=samples[other])
 
 
 def _crossing(measurement: Measurement, path: Path, samples: Array) -> Array | None:
@@ -175,7 +170,7 @@ def _physical(measurement: Measurement) -> list[Finding]:
     signals = smoothed(measurement.time[present], columns, len(robot.actuators))
     judge = Judge(robot, signals)
     gaps, read = check_gaps(measurement, judge, as_read(len(robot.actuators)))
-    place = check_reach(measurement, judge, read)
+    place = list(check_reach(measurement, judge, read))
     findings, correction, verdict = check_columns(measurement, judge, read)
     if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.

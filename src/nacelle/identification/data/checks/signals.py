@@ -34,15 +34,14 @@ _GAP = 1.5
 _UNEQUAL = 0.05
 
 
-def check_timing(measurement: Measurement) -> list[Finding]:
+def check_timing(measurement: Measurement) -> Iterator[Finding]:
     """Find time that goes back, stands still, has gaps or unequal steps."""
     time = measurement.time
     places = np.flatnonzero(np.isfinite(time))
     if len(places) < 3:
-        return []
+        return
     present = time[places]
     steps = np.diff(present)
-    findings = []
     for wrong, words in ((steps < 0.0, "goes back"), (steps == 0.0, "stands still")):
         if np.any(wrong):
             samples = places[1:][wrong]
@@ -51,10 +50,10 @@ def check_timing(measurement: Measurement) -> list[Finding]:
                 f"time {words}: {present[first + 1]:.9g} s after {present[first]:.9g} s, {len(samples)} times"
             )
             hint = "sort or remove these rows, or join the runs as measurements of their own"
-            findings.append(finding(measurement, "time", "time", message, hint=hint, samples=samples))
+            yield finding(measurement, "time", "time", message, hint=hint, samples=samples)
     forward = steps[steps > 0.0]
     if not forward.size:
-        return findings
+        return
     step = float(np.median(forward))
     # A time that is missing leaves a step over its own place, which is no gap.
     own = np.diff(places)
@@ -65,7 +64,7 @@ def check_timing(measurement: Measurement) -> list[Finding]:
         widest = float(np.max(steps[gaps]))
         message = f"{len(samples)} gaps in time, about {lost} samples are lost; the widest is {widest:.4g} s"
         hint = f"samples follow in steps of {step:.4g} s"
-        findings.append(finding(measurement, "gap", "time", message, hint=hint, samples=samples))
+        yield finding(measurement, "gap", "time", message, hint=hint, samples=samples)
     uneven = (steps > 0.0) & (own == 1) & ~gaps & (np.abs(steps - step) > _UNEQUAL * step)
     if np.any(uneven) and not (np.all(steps > 0.0) and not np.any(gaps) and _only_rounded(present, step)):
         samples = places[1:][uneven]
@@ -75,8 +74,7 @@ def check_timing(measurement: Measurement) -> list[Finding]:
             f"5 %, their standard deviation is {100 * spread:.2g} %"
         )
         hint = "record in equal steps, or interpolate to them"
-        findings.append(finding(measurement, "sampling", "time", message, hint=hint, samples=samples))
-    return findings
+        yield finding(measurement, "sampling", "time", message, hint=hint, samples=samples)
 
 
 def _only_rounded(time: Array, step: float) -> bool:
@@ -111,57 +109,39 @@ def named_signals(measurement: Measurement) -> Iterator[tuple[str, Array]]:
             yield f"{kind}.{actuator.name}", column
 
 
-def check_missing(measurement: Measurement) -> list[Finding]:
+def check_missing(measurement: Measurement) -> Iterator[Finding]:
     """Find samples that have no finite number."""
-    findings = []
     for name, column in named_signals(measurement):
         samples = np.flatnonzero(~np.isfinite(column))
         if samples.size:
             share = 100.0 * samples.size / len(column)
             message = f"{samples.size} samples ({share:.2g} %) have no number"
             hint = "record them, or cut the measurement before and after"
-            findings.append(finding(measurement, "missing", name, message, hint=hint, samples=samples))
-    return findings
+            yield finding(measurement, "missing", name, message, hint=hint, samples=samples)
 
 
-def check_constant(measurement: Measurement) -> list[Finding]:
+def check_constant(measurement: Measurement) -> Iterator[Finding]:
     """Find signals that never change."""
-    findings = []
     moving = _changes(measurement.q)
     if not np.any(moving):
         names = tuple(f"q.{actuator.name}" for actuator in measurement.robot.actuators)
         message = "no coordinate ever changes: nothing moves"
-        return [
-            finding(measurement, "constant", names, message, hint="record a motion that excites the robot")
-        ]
+        yield finding(measurement, "constant", names, message, hint="record a motion that excites the robot")
+        return
     for k, actuator in enumerate(measurement.robot.actuators):
         if not moving[k]:
-            findings.append(
-                finding(
-                    measurement,
-                    "constant",
-                    f"q.{actuator.name}",
-                    f"the coordinate of {actuator.name} never changes",
-                    hint="check the encoder; fine if this actuator was held",
-                    severity="warning",
-                )
-            )
+            message = f"the coordinate of {actuator.name} never changes"
+            hint = "check the encoder; fine if this actuator was held"
+            names = (f"q.{actuator.name}",)
+            yield finding(measurement, "constant", names, message, hint=hint, severity="warning")
         if not _changes(measurement.force[:, k : k + 1])[0]:
-            findings.append(
-                finding(
-                    measurement,
-                    "constant",
-                    f"force.{actuator.name}",
-                    f"the force of {actuator.name} never changes, though the robot moves",
-                    hint="check the channel: the drive was not recorded",
-                )
-            )
-    return findings
+            message = f"the force of {actuator.name} never changes, though the robot moves"
+            hint = "check the channel: the drive was not recorded"
+            yield finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
 
 
-def check_jumps(measurement: Measurement) -> list[Finding]:
+def check_jumps(measurement: Measurement) -> Iterator[Finding]:
     """Find coordinates that jump."""
-    findings = []
     for name, column in named_signals(measurement):
         if not name.startswith("q."):
             continue
@@ -183,15 +163,13 @@ def check_jumps(measurement: Measurement) -> list[Finding]:
                 f"the coordinate jumps {len(samples)} times, by up to {size:.4g}{whole} within one sample"
             )
             hint = "count on over the encoder's overflow, or cut the measurement there"
-            findings.append(finding(measurement, "jump", name, message, hint=hint, samples=samples))
-    return findings
+            yield finding(measurement, "jump", name, message, hint=hint, samples=samples)
 
 
-def check_reference(measurement: Measurement) -> list[Finding]:
+def check_reference(measurement: Measurement) -> Iterator[Finding]:
     """Find references that coordinates do not follow; a warning, since they need not be used."""
-    findings = []
     if measurement.reference is None:
-        return []
+        return
     for k, actuator in enumerate(measurement.robot.actuators):
         q, reference = measurement.q[:, k], measurement.reference[:, k]
         both = np.isfinite(q) & np.isfinite(reference)
@@ -203,8 +181,7 @@ def check_reference(measurement: Measurement) -> list[Finding]:
             message = f"the coordinate of {actuator.name} does not follow its reference"
             hint = "check column, sign and unit of the reference, and of the encoder"
             names = (f"reference.{actuator.name}", f"q.{actuator.name}")
-            findings.append(finding(measurement, "reference", names, message, hint=hint, severity="warning"))
-    return findings
+            yield finding(measurement, "reference", names, message, hint=hint, severity="warning")
 
 
 def _changes(columns: Array) -> Array:
@@ -228,9 +205,8 @@ _SMOOTH, _HIGHER = 5, 2.5
 _AROUND = 21
 
 
-def check_clipping(measurement: Measurement) -> list[Finding]:
+def check_clipping(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are cut off."""
-    findings = []
     moving = _moving(measurement.q)
     for actuator, column in zip(measurement.robot.actuators, measurement.force.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
@@ -254,17 +230,10 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
             samples = present[clipped]
             at = " and ".join(f"{level:.4g}" for level in levels)
             known = f", the described limit is {actuator.force:.4g}" if np.isfinite(actuator.force) else ""
-            findings.append(
-                finding(
-                    measurement,
-                    "clipped",
-                    f"force.{actuator.name}",
-                    f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}",
-                    hint="excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit",
-                    samples=samples,
-                )
-            )
-    return findings
+            name = f"force.{actuator.name}"
+            message = f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}"
+            hint = "excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit"
+            yield finding(measurement, "clipped", name, message, hint=hint, samples=samples)
 
 
 def _moving(q: Array) -> Array:
