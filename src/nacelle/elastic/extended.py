@@ -17,7 +17,7 @@ A planar robot (all of it moves in one plane) deforms in that plane only.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from typing import NamedTuple, TypeVar, TypeVarTuple
@@ -29,7 +29,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.flexible import Beam, beams
-from nacelle.model.joint import UNBOUNDED, Joint, JointKind
+from nacelle.model.joint import UNBOUNDED, Joint, JointKind, Primitive
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -440,3 +440,12 @@ class _Builder:
             tuple(springs),
             self.sections,
         )
+
+
+def joint_places(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
+    """The primitives of the tree's joints, where their coordinates are in q (nq,) and their rates in r."""
+    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
+        place, rate = q.start, robot.platform_nv + v.start
+        for primitive in joint.primitives:
+            yield primitive, place, rate
+            place, rate = place + primitive.nq, rate + primitive.nv

@@ -11,13 +11,10 @@ The rates r = [z; e] change positions, platform twists and spherical joints as r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from nacelle.elastic.extended import Extended
+from nacelle.elastic.extended import Extended, joint_places
 from nacelle.model.joint import Primitive
-from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
@@ -38,15 +35,6 @@ def split_positions(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
     m = platform_size(extended)
     platform = Pose(np.eye(3), p[:3]) if m == 3 else Pose(rotation_quat(p[3:7]), p[:3])
     return platform, p[m : m + extended.robot.nq], p[m + extended.robot.nq :]
-
-
-def joint_places(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
-    """The primitives of the tree's joints, where their coordinates are in q (nq,) and their rates in r."""
-    for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
-        place, rate = q.start, robot.platform_nv + v.start
-        for primitive in joint.primitives:
-            yield primitive, place, rate
-            place, rate = place + primitive.nq, rate + primitive.nv
 
 
 def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:

@@ -40,8 +40,7 @@ import numpy as np
 
 from nacelle.elastic.beam.newton_euler import axial_forces, first_moment
 from nacelle.elastic.beam.shapes import Shapes
-from nacelle.elastic.dynamics.positions import joint_places
-from nacelle.elastic.extended import Extended
+from nacelle.elastic.extended import Extended, joint_places
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import closure_springs, spring_row
 from nacelle.kinematics.actuation import actuator_scales, actuator_steps, joint_axes
