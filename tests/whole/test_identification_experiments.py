@@ -32,7 +32,7 @@ def slow(*values: Any) -> Any:
 # ---- intervals
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("loop", [FIVEBAR, DELTA, PALIDA], ids=lambda loop: loop.name)
 def test_intervals_hold_the_truth_in_95_of_100_runs(loop: ClosedLoop) -> None:
     """Each of the full base set, in 90 to 99 % of 200 runs; ordinary least squares stands beside it."""

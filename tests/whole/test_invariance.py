@@ -119,7 +119,9 @@ def test_random_robots(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8, 208))
+@pytest.mark.parametrize(
+    "seed", [*range(8, 60), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(60, 208))]
+)
 def test_many_random_robots(seed: int) -> None:
     robot = varied(NAMES[seed % len(NAMES)], seed)
     compare(robot, random_change(robot, seed))
