@@ -401,7 +401,7 @@ class Legs:
         return rates
 
     def right_hand_sides(self, state: TieMotion) -> list[list[Scalar]]:
-        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`tie_motion`)."""
+        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`ties`)."""
         return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
 
     def bias(self, u: Rates, frames: dict[int, MovingFrame]) -> Array | None:

@@ -7,8 +7,7 @@ its second side relative to the first: a row f . v_rel + n . w_rel = 0 for each,
 the leg's own rates move of it is the left side, M_ik that of rate k alone, and what the nacelle moves is g_i.
 Rows of a closure onto the nacelle are written in the axes of the leg's last link, those of a loop inside a
 leg in the axes of the last link that both sides have in common. A multiplier of a row (N or N m) is the force
-that the other side puts on the leg along it. The rows are written below, `tie_motion` has their right-hand
-sides.
+that the other side puts on the leg along it.
 
 Rows of closures, rods, bars and idle spins over the rates of a leg.
 
