@@ -32,17 +32,6 @@ def _inverse_tangent(n: int) -> int:
 _HALF_PI = 2 * (4 * _inverse_tangent(5) - _inverse_tangent(239))
 
 
-def _series(x: int, first: int, power: int) -> int:
-    """The sum of first - first x^2 / ((p + 1) (p + 2)) + ..., p the power of x in its first term."""
-    square = x * x >> _BITS
-    total = term = first
-    while abs(term) > 1:
-        power += 2
-        term = -(term * square >> _BITS) // (power * (power - 1))
-        total += term
-    return total
-
-
 @lru_cache(maxsize=4096)
 def sine_cosine(angle: float) -> tuple[float, float]:
     """Sine and cosine of an angle in radians."""
@@ -54,7 +43,23 @@ def sine_cosine(angle: float) -> tuple[float, float]:
     whole = numerator * _ONE // denominator
     quarter = (2 * whole + _HALF_PI) // (2 * _HALF_PI)
     x = whole - quarter * _HALF_PI
-    sine, cosine = _series(x, x, 1), _series(x, _ONE, 0)
+    square = x * x >> _BITS
+    sine = term = x
+    k = 1
+    while term:
+        k += 2
+        term = -(term * square >> _BITS) // (k * (k - 1))
+        sine += term
+        if abs(term) <= 1:
+            break
+    cosine = term = _ONE
+    k = 0
+    while term:
+        k += 2
+        term = -(term * square >> _BITS) // (k * (k - 1))
+        cosine += term
+        if abs(term) <= 1:
+            break
     s, c = sine / _ONE, cosine / _ONE
     turns = ((s, c), (c, -s), (-s, -c), (-c, s))
     return turns[quarter % 4]
