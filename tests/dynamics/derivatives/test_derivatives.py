@@ -179,7 +179,7 @@ def closable(case: State) -> Array:
 def exact_cases() -> list:
     """Both kinds in turn: those of some families are slow, the others soak."""
     pairs = zip((*FEW, *MORE), cycle(["inverse", "forward"]), strict=False)
-    first = (*FEW, "c5", "quattro", "everything")
+    first = (*FEW, "c5")
     return [pytest.param(*p, marks=pytest.mark.slow if p[0] in first else pytest.mark.soak) for p in pairs]
 
 

@@ -127,7 +127,7 @@ COUNTS = {
     "orthoglide": 186,
     "delta-codourey": 106,
     "quattro": 370,
-    "palida": 1027,
+    "palida": 986,
 }
 
 
