@@ -64,6 +64,14 @@ def entry(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
+def _own(value: Any) -> Any:
+    """A copy, so that later edits leave what was drawn as it is; what cannot be copied is not edited."""
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        return value
+
+
 @st.composite
 def edited(
     draw: st.DrawFn,
@@ -88,11 +96,11 @@ def edited(
         parent, key = entry(data, path[:-1]), path[-1]
         what = draw(st.sampled_from(["wrong", "wrong", "delete", "copy", "swap", "rename", "add"]))
         if what == "wrong":
-            parent[key] = copy.deepcopy(draw(wrong))
+            parent[key] = _own(draw(wrong))
         elif what == "delete":
             del parent[key]
         elif what == "copy":
-            parent[key] = copy.deepcopy(entry(data, other))
+            parent[key] = _own(entry(data, other))
         elif what == "swap" and path[: len(other)] != other and other[: len(path)] != path:
             mine, yours = parent[key], entry(data, other)
             parent[key] = yours
@@ -100,7 +108,7 @@ def edited(
         elif what == "rename" and isinstance(parent, dict):
             parent[draw(keys(str(key)))] = parent.pop(key)
         elif what == "add":
-            item = copy.deepcopy(entry(data, other))
+            item = _own(entry(data, other))
             if isinstance(parent, list):
                 parent.append(item)
             else:

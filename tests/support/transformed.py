@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import FrictionTerm, Joint, Primitive
+from nacelle.model.joint import FrictionTerm, Interval, Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -176,7 +176,9 @@ class Change:
                 for k, s in enumerate(joint.stops)
             ),
             rotor_inertia=joint.rotor_inertia * M * L * L / (units[0] ** 2 if units else 1.0),
-            limits=tuple(tuple(value * along(k) for value in pair) for k, pair in enumerate(joint.limits)),
+            limits=tuple(
+                Interval(*(value * along(k) for value in own)) for k, own in enumerate(joint.limits)
+            ),
             guess=self._coordinates(joint, joint.guess),
             drive_stiffness=joint.drive_stiffness * M * L * L / T**2 / (units[0] ** 2 if units else 1.0),
             drive_damping=joint.drive_damping * M * L * L / T / (units[0] ** 2 if units else 1.0),

@@ -45,7 +45,7 @@ def test_the_self_test_passes_and_sees_wrong_kernels(files: dict[str, str]) -> N
     for path, right, wrong in (
         ("src/walkleg_inverse_dynamics.cu", "nc_sub(", "nc_add("),
         ("src/walkleg_close_legs_f.cu", "nc_mul(0.35f,", "nc_mul(0.3501f,"),
-        ("src/walkleg_close_legs.cu", ", part * nc_got", ", -part * nc_got"),
+        ("src/walkleg_close_legs.cu", "nc_mul(scale, nc_got", "nc_mul(-scale, nc_got"),
     ):
         text = files[path]
         assert right in text
