@@ -123,6 +123,7 @@ def test_a_robot() -> None:
     _checked(library_robot("fivebar"), "inverse_dynamics")
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model"), pairwise(name=FAMILIES, model=["inverse_dynamics", "forward_dynamics"])

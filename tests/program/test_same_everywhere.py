@@ -88,6 +88,7 @@ def test_hashes_and_moved_numbers(robot: str, name: str) -> None:
     assert_same(found, kept["programs"][f"{robot} {name}"], robot)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=MODELS))
 def test_moved_numbers(robot: str, name: str) -> None:

@@ -6,8 +6,8 @@
 
 A test marked `soak` runs in `soak` alone, one marked `slow` not in `test`. Of a test with many cases `test`
 runs those of quick robots (`QUICK`), of these the few that `spread` picks, of one marked `costly` the first;
-all others run in `all`. Property tests draw fewer examples in `test`. pytest without `--tier` runs what it is
-asked for.
+all others run in `all`, of one marked `thinned` every second, and the rest in `soak`. Property tests draw
+fewer examples in `test`. pytest without `--tier` runs what it is asked for.
 
 A part holds every n-th test file, in the order of their names, so that fixtures of a file are made once. Each
 run writes a file to `.results/`: what ran, where, on which commit, and how each test ended. With `--resume`
@@ -22,7 +22,7 @@ import platform
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,8 +54,8 @@ def _is_of_another_robot(item: pytest.Item) -> bool:
     return any(isinstance(value, str) and value in _OTHERS for value in values)
 
 
-def mark_cases(items: Iterable[pytest.Item]) -> None:
-    """Mark as slow the cases that `make test` leaves out."""
+def mark_cases(items: Sequence[pytest.Item]) -> None:
+    """Mark as slow the cases that `make test` leaves out, and as soak those that `make test-all` does."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if "slow" in item.keywords or "soak" in item.keywords:
@@ -69,6 +69,13 @@ def mark_cases(items: Iterable[pytest.Item]) -> None:
         for item in listed:
             if id(item) not in chosen:
                 item.add_marker(pytest.mark.slow)
+    late: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if "thinned" in item.keywords and "slow" in item.keywords and "soak" not in item.keywords:
+            late[item.nodeid.partition("[")[0]].append(item)
+    for listed in late.values():
+        for item in listed[1::2]:
+            item.add_marker(pytest.mark.soak)
 
 
 def is_in(tier: str, item: pytest.Item) -> bool:

@@ -43,6 +43,7 @@ def test_programs_are_accurate(row: Row) -> None:
     assert_accurate(row, SOME)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "name", "changed"),

@@ -450,6 +450,7 @@ VELOCITY_CONTINUOUS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("motion", list(MOTIONS.values()), ids=list(MOTIONS))
 @pytest.mark.parametrize("kind", VELOCITY_CONTINUOUS)

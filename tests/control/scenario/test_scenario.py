@@ -104,6 +104,7 @@ def test_entries_can_be_changed() -> None:
     assert scenario.spec.sample == pytest.approx(1e-3)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=["circle", "pick-and-place"]))
 def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:

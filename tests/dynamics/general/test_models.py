@@ -187,6 +187,7 @@ def test_seeds_keep_what_is_declared() -> None:
 # ----------------------------------------------------------------------------------- against the tree
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
 def test_as_it_is_written(name: str) -> None:
@@ -255,6 +256,7 @@ def test_models(name: str, kind: str) -> None:
     assert error(compiled(model(states.robot, kind), states), by_tree(kind, states)) < TOLERANCE
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_the_whole_workspace(name: str) -> None:
@@ -307,6 +309,7 @@ def test_external_wrenches(name: str) -> None:
 # ------------------------------------------------------------------------------ identities of mechanics
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
 def test_mechanics(name: str) -> None:
@@ -380,6 +383,7 @@ def check_random(name: str, seed: int) -> None:
     assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "name",

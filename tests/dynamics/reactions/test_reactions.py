@@ -214,6 +214,7 @@ def check_balance(robot: nacelle.Robot) -> None:
         assert np.max(case.unbalanced) < 1e-10 * largest
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize("name", by_time([*ALL, *CASES], long=[*LATE, "h4", "quattro", "delta4", "hexa"]))
 def test_ideal_reactions_have_no_virtual_power(name: str) -> None:

@@ -65,6 +65,7 @@ def test_clean(name: str, truth: str) -> None:
     assert "no faults" in str(findings)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "truth"), pairwise(name=FAMILIES, truth=list(TRUTHS)))
 def test_clean_library(name: str, truth: str) -> None:
