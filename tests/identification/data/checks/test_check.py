@@ -73,6 +73,7 @@ def test_clean_library(name: str, truth: str) -> None:
     assert len(findings) == 0, str(findings)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRESS)
 def test_clean_stress(name: str) -> None:
@@ -140,6 +141,7 @@ def test_faults_of_columns(name: str) -> None:
         assert_found(fault)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_faults_of_columns_library(name: str) -> None:
