@@ -332,7 +332,7 @@ class Judge:
         spread = np.concatenate([_PART * np.abs(self.base.values) + _WIDE / size, np.tile(_FRICTION, m)])
         positive = np.concatenate([np.zeros(len(self.base), dtype=bool), np.tile([False, True, True], m)])
         A, b = w * A * spread, w * (b - A @ values)
-        solution = _bounded(A.T @ A + np.eye(len(spread)), A.T @ b, positive)
+        solution = _bounded(A, b, positive)
         remaining = b - A @ solution
         scale = np.sum((np.log(rms / rms_expected) / np.log(3.0)) ** 2)
         cost = remaining @ remaining + solution @ solution + _FORCE_SCALE * scale
@@ -351,16 +351,25 @@ def rows_rms(inverse: Array, rms: Array) -> Array:
     return np.asarray(np.sqrt(squares * len(rms)))[None, :]
 
 
-def _bounded(H: Array, g: Array, positive: Array) -> Array:
-    """Minimise x^T H x / 2 - g^T x with some entries not below zero, by leaving out those that would be."""
-    from scipy.linalg import cho_factor, cho_solve
+def _bounded(A: Array, b: Array, positive: Array) -> Array:
+    """Minimise |A x - b|^2 + |x|^2 with some entries not below zero, by leaving out those that would be."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
+    H, g, R = A.T @ A + np.eye(A.shape[1]), A.T @ b, None
     free = np.ones(len(g), dtype=bool)
     solution = np.zeros(len(g))
     for _ in range(4):
         places = np.flatnonzero(free)
         solution[:] = 0.0
-        solution[places] = cho_solve(cho_factor(H[np.ix_(places, places)]), g[places])
+        try:
+            solution[places] = cho_solve(cho_factor(H[np.ix_(places, places)]), g[places])
+        except LinAlgError:
+            # Columns that are all but dependent, so that rounding of the squares is above the ones: by
+            # A = Q R, without squares. The last column of R is Q^T b.
+            if R is None:
+                R = np.linalg.qr(np.column_stack([A, b]), mode="r")
+            rows = np.concatenate([R[:, places], np.eye(len(places))])
+            solution[places] = lstsq(rows, np.concatenate([R[:, -1], np.zeros(len(places))]))[0]
         below = positive & (solution < 0.0)
         if not np.any(below):
             break
