@@ -28,6 +28,9 @@ from support.measurements import Fault, Truth, column_faults, measured, with_oth
 from support.pairwise import FAMILIES, pairwise
 from support.stress_robots import STRESS
 
+SHORT = ("fivebar", "delta-codourey", "orthoglide")
+"""Robots of which every fault of every column is judged within a minute."""
+
 QUICK = ("fivebar", "prrrp")
 # Truths under which a measurement is clean: CAD that is right, much friction, coarse sensors, slow and fast.
 TRUTHS = {
@@ -141,9 +144,9 @@ def test_faults_of_columns(name: str) -> None:
         assert_found(fault)
 
 
-@pytest.mark.thinned
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SHORT else pytest.mark.soak) for n in NAMES]
+)
 def test_faults_of_columns_library(name: str) -> None:
     for fault in column_faults(clean(name, 3), 3):
         assert_found(fault)

@@ -355,7 +355,8 @@ def _bounded(A: Array, b: Array, positive: Array) -> Array:
     """Minimise |A x - b|^2 + |x|^2 with some entries not below zero, by leaving out those that would be."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
-    H, g, R = A.T @ A + np.eye(A.shape[1]), A.T @ b, None
+    H, g = A.T @ A + np.eye(A.shape[1]), A.T @ b
+    R: Array | None = None
     free = np.ones(len(g), dtype=bool)
     solution = np.zeros(len(g))
     for _ in range(4):
@@ -367,7 +368,7 @@ def _bounded(A: Array, b: Array, positive: Array) -> Array:
             # Columns that are all but dependent, so that rounding of the squares is above the ones: by
             # A = Q R, without squares. The last column of R is Q^T b.
             if R is None:
-                R = np.linalg.qr(np.column_stack([A, b]), mode="r")
+                R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
             rows = np.concatenate([R[:, places], np.eye(len(places))])
             solution[places] = lstsq(rows, np.concatenate([R[:, -1], np.zeros(len(places))]))[0]
         below = positive & (solution < 0.0)
