@@ -65,6 +65,7 @@ def test_every_number_is_that_of_the_command_beside_it() -> None:
     assert sheet["sections"]["workspace"]["slices"][0]["inside_limits"] > 100
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("robot", ["3rps", "h4", "prrrp"])
 def test_every_number_of_other_robots_too(robot: str) -> None:
     assert_numbers(robot)

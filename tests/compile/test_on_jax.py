@@ -144,6 +144,7 @@ def test_derivatives_of_a_few(name: str) -> None:
     _checked(library_robot(name), "inverse_dynamics")
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sprung five-bar", "drives, springs and rotors at closures", "one motion"])
 def test_robots_that_are_no_families(name: str) -> None:

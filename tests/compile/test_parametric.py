@@ -51,6 +51,7 @@ ROBOTS_AND_MODELS = pairwise(
 FIGURES = ("pivot", "margins", "q")
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_equals_the_constant_form(name, what):
@@ -70,6 +71,7 @@ def test_equals_the_constant_form(name, what):
             assert np.max(np.abs(got[key] - value), initial=0.0) < 1e-11 * scale, key
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_body_is_hardly_longer_than_the_constant_form(name, what):

@@ -140,6 +140,7 @@ def test_default_gains_of_a_small_robot() -> None:
     well_damped("fivebar", 0.5 * T, 40)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "delay"), pairwise(name=NAMES, delay=(0.0, 0.5 * T, T)))
 def test_default_gains_of_the_library(name: str, delay: float) -> None:
@@ -352,6 +353,7 @@ def made_for(robot: Robot, name: str) -> Controller:
     return controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, name: str) -> None:
@@ -376,6 +378,7 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
         assert k >= first - (2 if z[stopped] == 3.0 else 15), (seed, k, first)
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> None:

@@ -186,6 +186,7 @@ def test_the_drivers_of_a_robot(name: str) -> None:
     check_image("irk5", compile_irk5(program, options), name)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("robot_name", ONE_OF_EACH)
 def test_robots_of_every_family(robot_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

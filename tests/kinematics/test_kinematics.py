@@ -149,7 +149,7 @@ def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
         assert_same(found[key].reshape(value.shape) + floor, value + floor, 1e-12, key)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", by_time(NAMES, long=set(NAMES) - set(QUICK)))
 def test_compiled_equals_uncompiled(name: str) -> None:
     for function in (*OF_POSES, *OF_MOTIONS):

@@ -110,6 +110,7 @@ def test_noisy_libraries(robot: str, name: str, monkeypatch: pytest.MonkeyPatch)
     noisy(robot, name, 1, monkeypatch)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, pytest.param(3, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("robot", "name"), HARD)
@@ -158,6 +159,7 @@ KERNELS = (
 NARROW = {"NPY_DISABLE_CPU_FEATURES": "ASIMDHP ASIMDDP ASIMDFHM" if ARM else "AVX2 FMA3 AVX512F AVX512_SKX"}
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [*KERNELS, NARROW], ids=lambda s: "-".join(s.values()))
 def test_other_kernels(settings: dict[str, str], tmp_path: Path) -> None:

@@ -6,8 +6,8 @@
 
 A test marked `soak` runs in `soak` alone, one marked `slow` not in `test`. Of a test with many cases `test`
 runs those of quick robots (`QUICK`), of these the few that `spread` picks, of one marked `costly` the first;
-all others run in `all`, of one marked `thinned` every second, and the rest in `soak`. Property tests draw
-fewer examples in `test`. pytest without `--tier` runs what it is asked for.
+all others run in `all`, of one marked `thinned` every second (`thinned(4)`: every fourth), and the rest in
+`soak`. Property tests draw fewer examples in `test`. pytest without `--tier` runs what it is asked for.
 
 A part holds every n-th test file, in the order of their names, so that fixtures of a file are made once. Each
 run writes a file to `.results/`: what ran, where, on which commit, and how each test ended. With `--resume`
@@ -74,8 +74,11 @@ def mark_cases(items: Sequence[pytest.Item]) -> None:
         if "thinned" in item.keywords and "slow" in item.keywords and "soak" not in item.keywords:
             late[item.nodeid.partition("[")[0]].append(item)
     for listed in late.values():
-        for item in listed[1::2]:
-            item.add_marker(pytest.mark.soak)
+        mark = listed[0].get_closest_marker("thinned")
+        step = mark.args[0] if mark is not None and mark.args else 2
+        for k, item in enumerate(listed):
+            if k % step:
+                item.add_marker(pytest.mark.soak)
 
 
 def is_in(tier: str, item: pytest.Item) -> bool:

@@ -87,7 +87,7 @@ class TestAgreement:
         robot = furnished(random_robot(name, 0), 2)
         agrees(verify(robot, states=2))
 
-    @pytest.mark.thinned
+    @pytest.mark.thinned(3)
     @pytest.mark.slow
     @pytest.mark.parametrize(("name", "seed"), [(name, k % 2) for k, name in enumerate(CASES)])
     def test_all_random(self, name: str, seed: int) -> None:

@@ -104,6 +104,7 @@ def test_place_size_and_mass(name: str, change: Change) -> None:
     compare(loaded(name), change)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", [name for name in (*NAMES, *FILES) if name not in QUICK])

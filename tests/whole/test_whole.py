@@ -92,6 +92,7 @@ def test_no_silent_error(seed: int) -> None:
     assert found.silent == 0, found
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 117))
 def test_no_silent_error_at_some_states(seed: int) -> None:

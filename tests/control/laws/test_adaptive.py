@@ -163,6 +163,7 @@ def _ratios(robot, case, resolution=None, *, seed=0, gains_of_true=True):
     return _Found(found[0] / exact[0], found[last] / exact[last], experiment, run)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["delta", "delta-codourey", "hexaglide"])
 def test_tracking_is_that_of_the_exact_model(name):

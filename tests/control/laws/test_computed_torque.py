@@ -23,6 +23,7 @@ ROBOTS = by_time(
 )
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("space", ["cartesian", "actuator"])

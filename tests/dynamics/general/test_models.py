@@ -256,7 +256,7 @@ def test_models(name: str, kind: str) -> None:
     assert error(compiled(model(states.robot, kind), states), by_tree(kind, states)) < TOLERANCE
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_the_whole_workspace(name: str) -> None:
@@ -309,7 +309,7 @@ def test_external_wrenches(name: str) -> None:
 # ------------------------------------------------------------------------------ identities of mechanics
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
 def test_mechanics(name: str) -> None:
@@ -383,7 +383,7 @@ def check_random(name: str, seed: int) -> None:
     assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(4)
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
@@ -401,6 +401,7 @@ def test_legs_of_all_kinds(name: str) -> None:
 # -------------------------------------------------------------------------------------- other engines
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name != "prrrp"]))
 def test_other_engines_agree(name: str) -> None:
     """Pinocchio and MuJoCo, on what users run."""

@@ -173,6 +173,7 @@ def newton_euler(
     return m * (a_c - np.array(case.robot.gravity)), n, p[:, body] + arm
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize("name", EVERY)
 def test_every_body_is_in_balance(name: str) -> None:

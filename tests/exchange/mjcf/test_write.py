@@ -29,6 +29,7 @@ DESCRIBED = (
 )
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(name: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from support.library import NAMES, library_robot
 from support.random_robots.described import closing
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(

@@ -124,7 +124,7 @@ def _redundant() -> nacelle.Robot:
     return stress_robots.STRESS["redundant planar 4-RRR"](0)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", [*QUICK, *OTHERS])
 def test_rows_say_what_the_regressor_says(name):
     _compare_rows(library_robot(name))

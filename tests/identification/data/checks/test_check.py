@@ -68,7 +68,7 @@ def test_clean(name: str, truth: str) -> None:
     assert "no faults" in str(findings)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "truth"), pairwise(name=FAMILIES, truth=list(TRUTHS)))
 def test_clean_library(name: str, truth: str) -> None:
@@ -76,7 +76,7 @@ def test_clean_library(name: str, truth: str) -> None:
     assert len(findings) == 0, str(findings)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRESS)
 def test_clean_stress(name: str) -> None:
