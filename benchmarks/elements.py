@@ -23,9 +23,9 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics.models import model
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.iteration.newton_steps import assembling_step, forward_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.newton_steps import assembling_step, forward_step
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from nacelle.verify.states import moved_poses, random_states

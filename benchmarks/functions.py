@@ -36,9 +36,9 @@ from nacelle.emit.jit.target import (
     vector_width,
 )
 from nacelle.emit.jit.vectors import type_name
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.spatial.pose import Pose
+from nacelle.tree.closure import closure_state
+from nacelle.tree.spanning_tree import tree_motion
 from support.functions import ENTRY, FUNCTIONS, call, loop, worst
 
 COUNT, REPEATS = 1024, 50

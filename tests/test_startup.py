@@ -182,7 +182,7 @@ def test_types_of_users(tmp_path: Path) -> None:
     )
     reported = [line for line in done.stdout.splitlines() if line.startswith(str(file))]
     assert len(reported) == 2, done.stdout
-    assert "nacelle.kinematics.inverse.InverseKinematics" in reported[0]
+    assert "nacelle.kinematics.solve.inverse.InverseKinematics" in reported[0]
     assert 'Module has no attribute "no_such_name"' in reported[1]
 
 

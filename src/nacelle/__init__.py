@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.derivatives.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
-    from nacelle.dynamics.formulations.reference import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
         ForwardDynamics,
         bias_forces,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from nacelle.dynamics.jacobian import jacobian
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
+    from nacelle.dynamics.reference import NAMES as FORMULATIONS
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
     from nacelle.elastic.linear.frequencies import (
@@ -107,13 +107,7 @@ if TYPE_CHECKING:
     from nacelle.identification.identify import Identification, identify
     from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
     from nacelle.identification.validation import Validation, validate
-    from nacelle.kinematics.along import along
-    from nacelle.kinematics.dependent import dependent_coordinates
-    from nacelle.kinematics.elements.project import ElementProjection, SeenVariable, project_elements
-    from nacelle.kinematics.elements.state import ElementState, element_state
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward.forward import Assemblies, ForwardKinematics, forward_kinematics
-    from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
         Singularities,
@@ -129,8 +123,36 @@ if TYPE_CHECKING:
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion, moved
     from nacelle.kinematics.pose import pose
     from nacelle.kinematics.pose_input import reference_pose
+    from nacelle.kinematics.solve.dependent import dependent_coordinates
+    from nacelle.kinematics.solve.forward import Assemblies, ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.solve.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.tools import ToolPose, ToolTrajectory, tool_pose
-    from nacelle.kinematics.trajectory import (
+    from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
+    from nacelle.library import build, check, load, loads
+    from nacelle.model.data import Actuator
+    from nacelle.model.linear_parameters import (
+        LinearParameters,
+        linear_parameters,
+        with_linear_parameters,
+    )
+    from nacelle.model.payload import carrying, with_payload
+    from nacelle.model.robot import Robot
+    from nacelle.papers.elements.project import ElementProjection, SeenVariable, project_elements
+    from nacelle.papers.elements.state import ElementState, element_state
+    from nacelle.report.sheet.sheet import DataSheet
+    from nacelle.robots import names as robot_names
+    from nacelle.scene.figure import animate
+    from nacelle.simulation.digital_controller import DigitalController
+    from nacelle.simulation.driven_plant import DrivenPlant
+    from nacelle.simulation.drives import Cogging, Drives, LuGre, Stiction, stiction_of
+    from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.many import Motions, simulate_many
+    from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
+    from nacelle.simulation.sensors import Sensors
+    from nacelle.simulation.simulate import Simulation, simulate
+    from nacelle.spatial.physics import physics
+    from nacelle.trajectory import (
         BangBang,
         BSpline,
         Chain,
@@ -150,29 +172,7 @@ if TYPE_CHECKING:
         scale_to_limits,
         time_scaled,
     )
-    from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
-    from nacelle.library import build, check, load, loads
-    from nacelle.model.data import Actuator
-    from nacelle.model.linear_parameters import (
-        LinearParameters,
-        linear_parameters,
-        with_linear_parameters,
-    )
-    from nacelle.model.payload import carrying, with_payload
-    from nacelle.model.robot import Robot
-    from nacelle.report.sheet.sheet import DataSheet
-    from nacelle.robots import names as robot_names
-    from nacelle.scene.figure import animate
-    from nacelle.simulation.digital_controller import DigitalController
-    from nacelle.simulation.driven_plant import DrivenPlant
-    from nacelle.simulation.drives import Cogging, Drives, LuGre, Stiction, stiction_of
-    from nacelle.simulation.feedback import feedback
-    from nacelle.simulation.many import Motions, simulate_many
-    from nacelle.simulation.plant import RigidPlant, standard_events
-    from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
-    from nacelle.simulation.sensors import Sensors
-    from nacelle.simulation.simulate import Simulation, simulate
-    from nacelle.spatial.physics import physics
+    from nacelle.trajectory.along import along
     from nacelle.view.viewer import Viewer, view
     from nacelle.vision.camera import Camera, Shutter
     from nacelle.vision.image.pixel_model import PixelModel

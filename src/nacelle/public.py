@@ -105,13 +105,13 @@ _MODULES = {
     "nacelle.identification.identify": ("Identification", "identify"),
     "nacelle.identification.rehearsal.rehearsal": ("Experiment", "Rehearsal", "rehearse"),
     "nacelle.identification.validation": ("Validation", "validate"),
-    "nacelle.kinematics.along": ("along",),
-    "nacelle.kinematics.dependent": ("dependent_coordinates",),
-    "nacelle.kinematics.elements.project": ("ElementProjection", "SeenVariable", "project_elements"),
-    "nacelle.kinematics.elements.state": ("ElementState", "element_state"),
+    "nacelle.trajectory.along": ("along",),
+    "nacelle.kinematics.solve.dependent": ("dependent_coordinates",),
+    "nacelle.papers.elements.project": ("ElementProjection", "SeenVariable", "project_elements"),
+    "nacelle.papers.elements.state": ("ElementState", "element_state"),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
-    "nacelle.kinematics.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
+    "nacelle.kinematics.solve.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.solve.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",
         "Singularities",
@@ -128,7 +128,7 @@ _MODULES = {
     "nacelle.kinematics.pose": ("pose",),
     "nacelle.kinematics.pose_input": ("reference_pose",),
     "nacelle.kinematics.tools": ("ToolPose", "tool_pose", "ToolTrajectory"),
-    "nacelle.kinematics.trajectory": (
+    "nacelle.trajectory": (
         "BangBang",
         "BSpline",
         "Chain",
@@ -177,7 +177,7 @@ _MODULES = {
 # Public names that differ from those in their modules.
 _RENAMED = {
     "compile": ("nacelle.compile", "compile_function"),
-    "FORMULATIONS": ("nacelle.dynamics.formulations.reference", "NAMES"),
+    "FORMULATIONS": ("nacelle.dynamics.reference", "NAMES"),
     "robot_names": ("nacelle.robots", "names"),
 }
 HOMES: dict[str, tuple[str, str]] = {

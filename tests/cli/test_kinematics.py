@@ -71,7 +71,7 @@ def test_dependent_coordinates() -> None:
 
 
 def test_ctrl_c_keeps_the_blocks_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nacelle.kinematics import inverse
+    from nacelle.kinematics.solve import inverse
 
     Path("poses.csv").write_text("t,x,y\n" + "".join(f"{k},0,0.28\n" for k in range(10)), encoding="utf-8")
     solve, calls = inverse.inverse_kinematics, []

@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compact import models, placed
 from nacelle.compile import cache, compile_function, specification
 from nacelle.compile.check import ROUNDING, expectation
 from nacelle.compile.refusals import refused_form
-from nacelle.dynamics import smallest
-from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.general import models
+from nacelle.dynamics import reference, smallest
 from nacelle.emit.jit import vectors
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
-from nacelle.kinematics.general import placed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, Variable

@@ -17,14 +17,14 @@ import nacelle
 from nacelle.compile import compile_function, make_program
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import arithmetic
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
+from nacelle.tree.closure import closure_state
+from nacelle.tree.spanning_tree import tree_motion
 
 FOLDER = Path(__file__).parent
 

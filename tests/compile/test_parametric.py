@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.compile import Specification, compile_function
-from nacelle.dynamics.formulations import reference
+from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError

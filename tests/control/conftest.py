@@ -7,8 +7,8 @@ import pytest
 import nacelle
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.named import controller
-from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.model.robot import Robot
+from nacelle.trajectory.paths import Circle
 
 PERIOD = 1e-3
 

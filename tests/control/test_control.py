@@ -25,7 +25,6 @@ from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.model.description.fields import Strict
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
@@ -34,6 +33,7 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.paths import Circle
 from support.described import mechanism
 from support.hostile import HOSTILE, PERIOD, admissible, hostile_robot, hostile_samples, way_out
 from support.library import library_robot

@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import compact_form, forward
+from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
-from nacelle.dynamics.formulations import tree
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
@@ -26,12 +26,12 @@ from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.actuation import joint_axes, rate_rows
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import moved, solved
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.pose import Pose
+from nacelle.tree.actuation import joint_axes, rate_rows
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import library_robot

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference
+from nacelle.dynamics import reference
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.errors import KinematicsError
 from nacelle.model.joint import FrictionTerm
@@ -62,7 +62,7 @@ def test_a_million_states_in_one_call() -> None:
 import resource
 import numpy as np
 import nacelle
-from nacelle.dynamics.formulations import reference
+from nacelle.dynamics import reference
 
 robot, count = nacelle.load("palida"), 10**6
 rng = np.random.default_rng(0)

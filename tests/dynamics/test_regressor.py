@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.general import regressor as general
-from nacelle.kinematics.general.plan import plan_of
+from nacelle.compact import regressor as general
+from nacelle.compact.plan import plan_of
+from nacelle.dynamics import reference as tree
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from support import rigid_robots, stress_robots
 

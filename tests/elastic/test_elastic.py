@@ -18,11 +18,11 @@ from nacelle.elastic.named import elastic_model, random_inputs
 from nacelle.elastic.plant import ElasticPlant, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.assembly import row_scale
-from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.pose import Pose
+from nacelle.tree.closure import closure_gaps
 from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
 from support.flexible_robots import flexible, prrrp

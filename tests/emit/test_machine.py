@@ -18,7 +18,7 @@ from nacelle.emit.jit.newton import compile_newton
 from nacelle.emit.jit.rk4 import compile_rk4
 from nacelle.emit.machine import other
 from nacelle.emit.registry import TargetError
-from nacelle.kinematics.iteration import newton_steps
+from nacelle.kinematics.solve import newton_steps
 from nacelle.program.program import Program
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes

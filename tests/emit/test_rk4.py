@@ -27,9 +27,9 @@ from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4, Rk4Result
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.simulation import native_flow
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes

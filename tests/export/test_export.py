@@ -28,7 +28,7 @@ from nacelle.export.export import MANIFEST, check_file, write_file, write_folder
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.export.trial import try_package
 from nacelle.export.vectors import TOLERANCES, closing_condition, relation_error, rounded, tolerated, vectors
-from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import closing_step
 from support.cc import COMPILERS
 from support.described import mechanism
 from support.hostile_names import HOSTILE

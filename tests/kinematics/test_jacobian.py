@@ -12,7 +12,6 @@ from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import (
     body_jacobian,
     conditioning,
@@ -24,6 +23,7 @@ from nacelle.kinematics.jacobian import (
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

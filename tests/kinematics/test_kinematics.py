@@ -13,8 +13,6 @@ import nacelle
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows
-from nacelle.kinematics.along import motion_samples, solved_samples
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -23,6 +21,8 @@ from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices
+from nacelle.trajectory.along import motion_samples, solved_samples
+from nacelle.tree.actuation import actuator_biases, actuator_rows
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import NAMES

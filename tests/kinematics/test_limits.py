@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.limits import (
     actuator_outside,
     closure_coordinates,
@@ -18,6 +17,7 @@ from nacelle.kinematics.limits import (
     relative_pose,
 )
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from support.random_robots.legs import CASES, made_joint

@@ -11,12 +11,12 @@ from nacelle.dynamics.forward import gravity_forces
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import nearest, singularities
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.read import read_data, read_text
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import RigidPlant

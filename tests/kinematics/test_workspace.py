@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot

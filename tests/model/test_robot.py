@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 
 import nacelle
 from nacelle import robots
-from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.general import models as general
+from nacelle.compact import models as general
+from nacelle.dynamics import reference as tree
 from nacelle.errors import DescriptionError, ParameterError
 from nacelle.model.flexible import beam_of, section_of
 from nacelle.model.numbers import GROUPS

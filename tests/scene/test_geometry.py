@@ -11,8 +11,8 @@ import pytest
 
 import nacelle
 from nacelle.errors import DrawingWarning
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot

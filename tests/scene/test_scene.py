@@ -14,8 +14,8 @@ import pytest
 import nacelle
 from nacelle import load
 from nacelle.errors import KinematicsError, NacelleError, UnreachableError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import _NUMBERS, hexadecimal, rgb

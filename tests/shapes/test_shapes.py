@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nacelle import load
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml

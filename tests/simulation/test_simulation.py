@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.dynamics.formulations.reference import inverse
+from nacelle.dynamics.reference import inverse
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.simulation.flow import (

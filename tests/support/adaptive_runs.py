@@ -13,7 +13,6 @@ from nacelle.control.controller import Controller
 from nacelle.control.laws.adaptive import Adaptive, adapted_parameters
 from nacelle.control.named import controller
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory.paths import Fourier
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import with_payload
@@ -23,6 +22,7 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import floor, pack
+from nacelle.trajectory.paths import Fourier
 
 Array = np.ndarray
 PERIOD = 5e-4
@@ -207,6 +207,6 @@ class Experiment:
         return np.sqrt(np.mean(np.square(parts), axis=1))
 
     def _plain(self, x: Array) -> Array:
-        from nacelle.kinematics.inverse import inverse_kinematics
+        from nacelle.kinematics.solve.inverse import inverse_kinematics
 
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)

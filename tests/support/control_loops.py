@@ -11,8 +11,8 @@ from nacelle.control.controller import Controller
 from nacelle.control.pieces.pose import displaced, pose_difference
 from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant

@@ -18,7 +18,6 @@ from nacelle import robots
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.simplify import lumped, neglected
 from nacelle.kinematics.pose import pose
-from nacelle.kinematics.trajectory import Circle
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
@@ -28,6 +27,7 @@ from nacelle.report.draw.canvas import new_axes, save
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.scene.placed import scene
+from nacelle.trajectory import Circle
 
 # ---- what Codourey's lumping of a DELTA's rods costs
 

@@ -13,10 +13,10 @@ import numpy as np
 import nacelle
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
-from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
+from nacelle.tree.actuation import unwrapped
 from support.stress_robots import STRESS
 
 Array = np.ndarray

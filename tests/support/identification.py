@@ -13,11 +13,11 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal import moved
-from nacelle.kinematics.actuation import unwound_path
-from nacelle.kinematics.along import along
-from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.trajectory.along import along
+from nacelle.trajectory.base import Trajectory
+from nacelle.tree.actuation import unwound_path
 from support.library import library_robot
 
 Array = np.ndarray

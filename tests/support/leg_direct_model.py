@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.dynamics.formulations.legs import (
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
+from nacelle.papers.legs import (
     LegState,
     axes_of_leg,
     closure_forces,
@@ -15,8 +17,6 @@ from nacelle.dynamics.formulations.legs import (
     platform_dynamics,
     platform_map,
 )
-from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import State
 from nacelle.spatial.scalar import Array, Scalar, pack
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 import nacelle
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.kinematics.actuation import unwound_path
-from nacelle.kinematics.along import along
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING
 from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.trajectory import Fourier, Sample
 from nacelle.model.robot import Robot
+from nacelle.trajectory import Fourier, Sample
+from nacelle.trajectory.along import along
+from nacelle.tree.actuation import unwound_path
 
 Array = np.ndarray
 

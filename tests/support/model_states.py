@@ -10,15 +10,15 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model
-from nacelle.kinematics.elements.state import elements_at
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.papers.elements.state import elements_at
 from nacelle.verify.states import moved_poses, random_states
 
 Array = np.ndarray

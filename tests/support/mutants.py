@@ -31,9 +31,9 @@ FOUND = RESULTS / "mutants.jsonl"
 CONTEXTS = RESULTS / "contexts"
 PLACES = (
     "spatial",
-    "kinematics/tree",
+    "tree",
     "kinematics/configuration.py",
-    "dynamics/formulations",
+    "papers",
     "dynamics/friction.py",
     "dynamics/base_parameters",
     "identification/estimation",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import nacelle
+from nacelle.compact.plan import plan_of, sample_states
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.identification.consistency.roots import root_of_regression
-from nacelle.kinematics.general.plan import plan_of, sample_states
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot

@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.integrate import solve_ivp
 
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

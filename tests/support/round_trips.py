@@ -19,13 +19,13 @@ from nacelle.exchange.graph import Names
 from nacelle.kinematics.mechanism.assembly import advance, assemble
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
 from nacelle.verify.states import random_states
 from support.exported_files import (
     Kinematics,

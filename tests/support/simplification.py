@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
+from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, ParameterError
-from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,17 +28,17 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.formulations.bodies import mass_matrix
-from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.dynamics.tree_form import generalised_force
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import scales
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
+from nacelle.papers.bodies import mass_matrix
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import actuator_rows
 from support import wide
 from support.model_states import Sample
 

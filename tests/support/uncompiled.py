@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference as dynamics
+from nacelle.dynamics import reference as dynamics
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.trajectory import Fourier
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import tree_motion
+from nacelle.kinematics.solve import newton_steps
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_multiply
+from nacelle.trajectory import Fourier
+from nacelle.tree.closure import closure_state
+from nacelle.tree.spanning_tree import tree_motion
 from support.library import NAMES, library_robot
 
 Array = np.ndarray

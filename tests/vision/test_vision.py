@@ -14,10 +14,10 @@ import pytest
 import nacelle
 from nacelle import load
 from nacelle.errors import KinematicsError, UnobservableError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.unknowns import unknowns
 from nacelle.program.trace import trace
 from nacelle.spatial.scalar import absolute, cos, maximum, minimum, pack, sign, sin, sqrt, where
 from support import wide

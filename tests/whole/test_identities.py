@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile import make_program
-from nacelle.dynamics.formulations import reference
+from nacelle.dynamics import reference
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count

@@ -16,11 +16,10 @@ import pytest
 from ruamel.yaml import YAML
 
 import nacelle
+from nacelle.compact.plan import reason_for_tree, sample_states
 from nacelle.compile.specification import Specification, shapes_of_inputs
-from nacelle.dynamics import smallest
+from nacelle.dynamics import reference, smallest
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
-from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.general.plan import reason_for_tree, sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import mobility
 from nacelle.model.leg import PLATFORM

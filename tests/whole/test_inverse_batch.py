@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose import pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp
 from nacelle.spatial.scalar import Array
@@ -104,7 +104,7 @@ def test_iterated_batch_with_bad_rows() -> None:
 _MEASURE = """
 import resource
 from kinematics_batch import check_batch, mixed_poses
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from support.uncompiled import any_robot
 
 def peak():

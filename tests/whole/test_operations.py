@@ -108,7 +108,7 @@ def test_counts_of_the_library(name: str, kind: str, source: str, friction: bool
 @pytest.mark.slow
 def test_an_iteration_is_counted_apart() -> None:
     """The count of a robot with y leaves out the iteration that finds it; a step of that is counted apart."""
-    from nacelle.kinematics.iteration.newton_steps import closing_step
+    from nacelle.kinematics.solve.newton_steps import closing_step
 
     robot = library_robot("h4")
     found = nacelle.operation_count(robot)

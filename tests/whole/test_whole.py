@@ -12,11 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.dynamics import smallest
-from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.general.plan import is_supported
+from nacelle.compact.plan import is_supported
+from nacelle.dynamics import reference, smallest
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory import (
+from nacelle.model.platform import Motion, parse_motion
+from nacelle.model.reduced import layout_of
+from nacelle.program.trace import trace
+from nacelle.simulation.plant import watched
+from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.rotation import quat_conjugate, quat_multiply
+from nacelle.trajectory import (
     BSpline,
     Circle,
     Fourier,
@@ -26,12 +31,6 @@ from nacelle.kinematics.trajectory import (
     scale_to_limits,
     time_scaled,
 )
-from nacelle.model.platform import Motion, parse_motion
-from nacelle.model.reduced import layout_of
-from nacelle.program.trace import trace
-from nacelle.simulation.plant import watched
-from nacelle.spatial.physics import input_shapes
-from nacelle.spatial.rotation import quat_conjugate, quat_multiply
 from nacelle.verify import verify as leg_without_freedoms_verify
 from nacelle.verify.comparison import verify
 from support.central_post import POST

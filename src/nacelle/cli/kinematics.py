@@ -59,8 +59,8 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.forward.forward import Assemblies
-    from nacelle.kinematics.inverse import InverseKinematics
+    from nacelle.kinematics.solve.forward import Assemblies
+    from nacelle.kinematics.solve.inverse import InverseKinematics
     from nacelle.kinematics.workspace import Workspace
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
@@ -98,7 +98,7 @@ def ik_command(
 
 
 def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
-    from nacelle.kinematics.inverse import inverse_kinematics
+    from nacelle.kinematics.solve.inverse import inverse_kinematics
     from nacelle.model.reduced import layout_of
 
     result = inverse_kinematics(robot, x)
@@ -154,8 +154,8 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
 def _ik_of_table(
     robot: Robot, csv: Path, out: Path | None, *, joints: bool, tool: str, follow: bool, as_json: bool
 ) -> None:
-    from nacelle.kinematics.trajectory.waypoints import read_poses
     from nacelle.model.reduced import layout_of
+    from nacelle.trajectory.waypoints import read_poses
 
     check_new(out)
     with task(f"reading {csv}") as report:
@@ -201,7 +201,7 @@ def _in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics,
     """
     import numpy as np
 
-    from nacelle.kinematics.inverse import inverse_kinematics
+    from nacelle.kinematics.solve.inverse import inverse_kinematics
 
     parts: list[InverseKinematics] = []
     with task(f"inverse kinematics of {robot.name}") as report:
@@ -283,7 +283,7 @@ def _fk_of_actuators(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.forward.forward import forward_kinematics
+    from nacelle.kinematics.solve.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
 
     names = [actuator.name for actuator in robot.actuators]
@@ -349,7 +349,7 @@ def _fk_of_table(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.forward.forward import forward_kinematics
+    from nacelle.kinematics.solve.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
     from nacelle.tables.csv import ANGLE, LENGTH, Columns, read_table
 

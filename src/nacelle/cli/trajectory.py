@@ -28,9 +28,9 @@ from nacelle.errors import NacelleError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nacelle.kinematics.trajectory import Trajectory
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
+    from nacelle.trajectory import Trajectory
 
 KINDS = ("circle", "line", "rest")
 
@@ -100,9 +100,9 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
     motion lacks.
     """
     from nacelle.kinematics.tools import ToolTrajectory, tool_coordinates
-    from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
     from nacelle.model.platform import Motion
     from nacelle.tables.csv import read_table
+    from nacelle.trajectory import Circle, Line, read_waypoints
 
     kind, tool, duration = given.trajectory, given.tool, given.duration
     xyz, motion = Motion(("x", "y", "z")), robot.motion

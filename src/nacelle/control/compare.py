@@ -12,11 +12,11 @@ from nacelle.control.controller import Controller
 from nacelle.control.loop.closed_loop import ControlLoop
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
+from nacelle.trajectory.base import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,14 +23,14 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial_models, poles_of
-from nacelle.dynamics.formulations.reference import require_inertia
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import sample_poses
+from nacelle.dynamics.reference import require_inertia
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 
 # The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.

@@ -18,18 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import smallest
+from nacelle.dynamics import reference, smallest
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.formulations.reference import is_singular
-from nacelle.dynamics.general.from_elements import inverse_from_elements, regressor_from_elements
+from nacelle.dynamics.reference import is_singular
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.state import ElementState, native_elements
-from nacelle.kinematics.iteration.weak import Pivoted, strengthened
 from nacelle.kinematics.kinematic_model import dense_jacobian, dense_margins
 from nacelle.kinematics.motion import States, evaluated, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.weak import Pivoted, strengthened
 from nacelle.model.robot import Robot
+from nacelle.papers.elements.models import inverse_from_elements, regressor_from_elements
+from nacelle.papers.elements.state import ElementState, native_elements
 from nacelle.spatial.scalar import Array
 
 _FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elements}

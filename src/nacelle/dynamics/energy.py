@@ -29,11 +29,11 @@ from nacelle.dynamics.compliance import (
 )
 from nacelle.dynamics.joint_effort import friction_effort, rotor_rows, rotors
 from nacelle.dynamics.state import State
-from nacelle.kinematics.actuation import rate_rows
-from nacelle.kinematics.tree.spanning_tree import point_velocity
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Scalar, cross, dot
+from nacelle.tree.actuation import rate_rows
+from nacelle.tree.spanning_tree import point_velocity
 
 
 def kinetic(state: State) -> Scalar:

@@ -26,7 +26,7 @@ import numpy as np
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
-from nacelle.dynamics.formulations.reference import without_inertia_at
+from nacelle.dynamics.reference import without_inertia_at
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.underactuated import require_driven

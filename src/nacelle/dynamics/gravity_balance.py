@@ -41,12 +41,11 @@ from nacelle.compile import compile_function
 from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.external import wrenches_along_twist
-from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at_rest
+from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
-from nacelle.kinematics.actuation import actuator_rows, rate_rows
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.shapes import of_pose, of_unknowns
@@ -57,6 +56,7 @@ from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, cross, pack
+from nacelle.tree.actuation import actuator_rows, rate_rows
 
 
 def spring_axes(joint: Joint) -> tuple[int, ...]:

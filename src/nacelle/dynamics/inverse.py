@@ -43,14 +43,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import compact_form
+from nacelle.dynamics import compact_form, reference
 from nacelle.dynamics.compact_form import at_elements, external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
-from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.formulations.reference import supported
+from nacelle.dynamics.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
-from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -58,10 +56,11 @@ from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
-from nacelle.kinematics.one_state import OneState, Ordinary
 from nacelle.kinematics.shapes import scales
+from nacelle.kinematics.solve.one_state import OneState, Ordinary
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
+from nacelle.papers.elements.state import ElementState
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 

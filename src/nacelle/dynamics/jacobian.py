@@ -15,11 +15,11 @@ import numpy as np
 
 from nacelle.dynamics import compact_form
 from nacelle.errors import UnreachableError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import Jacobian, judged
 from nacelle.kinematics.motion import moved
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -30,13 +30,13 @@ from nacelle.dynamics.compliance import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
-from nacelle.kinematics.actuation import JointAxis, joint_rate_row, rate_bias, rate_rows
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import AngularMotion
+from nacelle.tree.actuation import JointAxis, joint_rate_row, rate_bias, rate_rows
+from nacelle.tree.spanning_tree import TreeMotion
 
 
 def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:

@@ -16,21 +16,21 @@ from nacelle.compile.closing import GIVEN
 from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
-from nacelle.dynamics.general.from_elements import (
+from nacelle.dynamics.settings import Settings
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics import kinematic_model as kinematics
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.unknowns import closing_of
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.papers.elements.from_inputs import element_shapes, reason_without_encoders
+from nacelle.papers.elements.models import (
     inverse_from_elements,
     inverse_from_encoders,
     regressor_from_elements,
 )
-from nacelle.dynamics.settings import Settings
-from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.elements.from_inputs import element_shapes, reason_without_encoders
-from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
-from nacelle.kinematics.iteration.unknowns import closing_of
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.linear_parameters import linear_parameters
-from nacelle.model.reduced import layout_of
-from nacelle.model.robot import Robot
+from nacelle.papers.elements.placement import element_layout, reason_without_elements
 from nacelle.pictures import Shown
 from nacelle.program.program import Program
 from nacelle.public import MODEL_NAMES

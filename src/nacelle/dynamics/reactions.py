@@ -71,8 +71,6 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
-from nacelle.kinematics.actuation import closure_axes
-from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.idle import Spin
@@ -80,15 +78,17 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
-from nacelle.kinematics.trajectory import Trajectory
-from nacelle.kinematics.tree.closure import closure_frames, coupling_rates
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import Wrench
+from nacelle.trajectory import Trajectory
+from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
+from nacelle.tree.actuation import closure_axes
+from nacelle.tree.closure import closure_frames, coupling_rates
+from nacelle.tree.spanning_tree import TreeMotion
 
 
 @physics(external=lambda robot: (len(robot.bodies), 6), **POINT_SHAPES)

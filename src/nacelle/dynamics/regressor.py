@@ -28,12 +28,12 @@ from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.papers.elements.state import ElementState
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 

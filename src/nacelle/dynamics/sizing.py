@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Trajectory
+from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.formulations.reference import require_inertia
-from nacelle.dynamics.general import models as general
-from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.kinematics.general.plan import is_supported
+from nacelle.compact import models as general
+from nacelle.compact import regressor as general_regressor
+from nacelle.compact.plan import is_supported
+from nacelle.dynamics import reference as tree
+from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns

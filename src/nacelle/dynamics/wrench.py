@@ -16,12 +16,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from nacelle.dynamics.state import State
-from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, cross
 from nacelle.spatial.screw import Wrench
+from nacelle.tree.spanning_tree import point_acceleration
 
 
 def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wrench:

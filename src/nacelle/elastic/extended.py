@@ -27,13 +27,13 @@ import numpy as np
 from nacelle.elastic.beam.shapes import ALL_DEFLECTIONS, AXIAL, TORSION, BeamDeflections, Shapes, beam_shapes
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.flexible import Beam, beams
 from nacelle.model.joint import UNBOUNDED, Joint, JointKind, Primitive
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import tree_motion
 
 T = TypeVar("T")
 Options = TypeVarTuple("Options")

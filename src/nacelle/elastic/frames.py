@@ -22,23 +22,23 @@ from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import mass_matrix
 from nacelle.elastic.extended import Extended
-from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.configuration import Configuration, MovingConfiguration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import (
-    TreeMotion,
-    axis_coordinates,
-    motion_of_steps,
-    steps_from_coordinates,
-    tree_velocity,
-)
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, is_zero, pack, product
+from nacelle.tree.actuation import joint_rate_row
+from nacelle.tree.closure import closure_state
+from nacelle.tree.spanning_tree import (
+    TreeMotion,
+    axis_coordinates,
+    motion_of_steps,
+    steps_from_coordinates,
+    tree_velocity,
+)
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ from nacelle.elastic.extended import extended
 from nacelle.elastic.forms import Assembled, ElasticForm, Options, Undeformed, form_of
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, check_no_motors
 from nacelle.simulation.plant import RigidPlant

@@ -11,13 +11,13 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import sample_poses
-from nacelle.kinematics.elements.state import elements_at
-from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.unknowns import unknowns
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
+from nacelle.papers.elements.state import elements_at
 from nacelle.spatial.scalar import Array
 
 STATES = 12

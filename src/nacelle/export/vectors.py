@@ -39,10 +39,10 @@ from nacelle.errors import ExportError
 from nacelle.export.entry import Entry
 from nacelle.export.loop import LAW, REST, memory_of
 from nacelle.export.states import SampleStates, inputs_at
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.iteration.newton_steps import closing_gaps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.newton_steps import closing_gaps
 from nacelle.model.robot import Robot
 from nacelle.program import precise
 from nacelle.program.precise import exact

@@ -35,8 +35,14 @@ import numpy as np
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import LegPlan, Mechanism, mechanism_of
-from nacelle.kinematics.tree.closure import ClosureState, closure_bias, closure_state, closure_step
-from nacelle.kinematics.tree.spanning_tree import (
+from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.scalar import Array, Scalar, atan2, dot, floor, pack, product, sparse_product
+from nacelle.spatial.solve import least_squares, solve
+from nacelle.tree.closure import ClosureState, closure_bias, closure_state, closure_step
+from nacelle.tree.spanning_tree import (
     TURN,
     CosSin,
     Step,
@@ -50,12 +56,6 @@ from nacelle.kinematics.tree.spanning_tree import (
     tree_axes,
     tree_velocity,
 )
-from nacelle.model.joint import JointKind, Primitive
-from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, atan2, dot, floor, pack, product, sparse_product
-from nacelle.spatial.solve import least_squares, solve
 
 
 @dataclass(frozen=True)

@@ -36,22 +36,22 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import States, evaluated, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import rates_of
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
+from nacelle.tree.actuation import closing_actuators, locked_in_tree
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import rates_of
 
 KINDS = ("serial", "parallel", "constraint")
 NEAR = 1e-2

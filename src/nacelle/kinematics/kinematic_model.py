@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows, rate_rows
-from nacelle.kinematics.branch import WRONG, branch_numbers
+from nacelle.compact.actuators import actuator_jacobian
+from nacelle.compact.legs import Legs, factorised, growth_figure
+from nacelle.compact.legs import iterated_distances as small_distances
+from nacelle.compact.legs import margins as small_margins
+from nacelle.compact.placed import WHOLE, Way, placed_at
+from nacelle.compact.plan import is_supported, plan_of
 from nacelle.kinematics.configuration import (
     Configuration,
     configuration,
@@ -21,27 +25,23 @@ from nacelle.kinematics.configuration import (
     respond,
     spin_biases,
 )
-from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import Legs, factorised, growth_figure
-from nacelle.kinematics.general.legs import iterated_distances as small_distances
-from nacelle.kinematics.general.legs import margins as small_margins
-from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
-from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
-from nacelle.kinematics.tree.spanning_tree import (
-    point_acceleration,
-    point_velocity,
-    tree_velocity,
-)
+from nacelle.kinematics.solve.branch import WRONG, branch_numbers
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
+from nacelle.tree.closure import closure_bias, closure_gaps
+from nacelle.tree.spanning_tree import (
+    point_acceleration,
+    point_velocity,
+    tree_velocity,
+)
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -90,7 +90,7 @@ def _margins(now: Configuration) -> Array:
 
 
 def legs_eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
-    """The legs in the general form, their rates eliminated (`nacelle.kinematics.general`)."""
+    """The legs in the general form, their rates eliminated (`nacelle.compact`)."""
     plan = plan_of(now.robot, way)
     return factorised(plan, placed_at(now.robot, plan.parts, now))
 

@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.tree.spanning_tree import TURN, CosSin, Step, read_step
 from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import TURN, CosSin, Step, read_step
 
 _SLACK = 1e-9
 

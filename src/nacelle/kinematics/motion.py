@@ -19,22 +19,22 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.actuation import along_path
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.iteration.unknowns import start_of, unknowns
-from nacelle.kinematics.iteration.weak import Pivoted, strengthened
 from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.limits import angle_places
 from nacelle.kinematics.margins import failure, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.solve.one_state import one_state
+from nacelle.kinematics.solve.unknowns import start_of, unknowns
+from nacelle.kinematics.solve.weak import Pivoted, strengthened
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import along_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,12 +25,11 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import is_on_branch, pose_units, unknown_units
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import advance, closed_near, held_rates, rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.closure import closure_gaps
+from nacelle.kinematics.solve.branch import is_on_branch, pose_units, unknown_units
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs, Row
@@ -38,6 +37,7 @@ from nacelle.program.precise import DIGITS, arithmetic, exact, pi
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, pack
+from nacelle.tree.closure import closure_gaps
 
 Numbers = list[Decimal]
 

@@ -39,12 +39,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
-from nacelle.kinematics.along import twist_from_rates
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
-from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
@@ -60,6 +58,8 @@ from nacelle.spatial.rotation import (
     quat_multiply,
 )
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Sample, Trajectory
+from nacelle.trajectory.along import twist_from_rates
 
 TRANSLATIONS = ("x", "y", "z")
 

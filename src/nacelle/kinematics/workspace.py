@@ -26,10 +26,10 @@ from nacelle.capacity import require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of

@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.reading import element_legs, welds
-from nacelle.kinematics.elements.structure import ElementGeometry, ElementLeg
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot, body_parameters, has_mass
+from nacelle.papers.elements import projection as elements
+from nacelle.papers.elements.reading import element_legs, welds
+from nacelle.papers.elements.structure import ElementGeometry, ElementLeg
 from nacelle.report.formula import Cell, ElementReport, FormulaSection, FormulaTable, Maths, escaped
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.scalar import Array

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.markup import escape
 
+from nacelle.compact.plan import reason_for_tree
 from nacelle.compile import make_program, refused_form
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
-from nacelle.kinematics.general.plan import reason_for_tree
-from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.program.cost import Count, count

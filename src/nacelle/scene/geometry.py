@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import DrawingWarning
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.data import hanging_chains
 from nacelle.model.description.frame import FrameSpec
 from nacelle.model.joint import Interval, Joint, JointKind

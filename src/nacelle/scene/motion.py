@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices, rotation_matrices
 from nacelle.spatial.scalar import Array

@@ -18,10 +18,10 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_from_coordinates
 from nacelle.simulation.native_flow import (

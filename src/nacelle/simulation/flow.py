@@ -22,12 +22,11 @@ from nacelle.dynamics import smallest
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.actuation import rate_rows
 from nacelle.kinematics.configuration import configuration, rate_map
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
@@ -36,6 +35,7 @@ from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.rotation import half_turn, left_jacobian, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import rate_rows
 
 Options = tuple[tuple[str, Any], ...]
 

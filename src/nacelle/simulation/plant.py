@@ -19,11 +19,7 @@ from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.actuation import actuator_rows
-from nacelle.kinematics.branch import branch_numbers, branch_of
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
-from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
@@ -31,8 +27,9 @@ from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step
+from nacelle.kinematics.solve.branch import branch_numbers, branch_of
+from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
+from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -49,6 +46,9 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import checked_at, differs_by_form, physics
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
 from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import actuator_rows
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import CosSin, Step
 
 # The squared inverse condition below which a run ends near a parallel singularity.
 SINGULAR = 1e-6

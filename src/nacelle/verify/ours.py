@@ -16,9 +16,9 @@ from nacelle.dynamics.forward import (
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import joint_jacobian, platform_jacobian
 from nacelle.kinematics.motion import body_motion, joint_motion
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot

@@ -8,9 +8,9 @@ import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import UNBOUNDED
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
+from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import ARROW_COLOURS
 from nacelle.scene.figure import Arrows, SceneItem, scene_page

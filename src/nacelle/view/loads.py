@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.reactions import joint_reactions
 from nacelle.errors import NacelleError
-from nacelle.kinematics.inverse import BodyPoses
+from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array

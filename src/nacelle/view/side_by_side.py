@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
+from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -16,12 +16,9 @@ import numpy as np
 
 from nacelle.errors import NacelleError, TableError
 from nacelle.files import why_unread
-from nacelle.kinematics.along import along, twist_from_rates
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import find_tool
-from nacelle.kinematics.trajectory import Sample, Trajectory
-from nacelle.kinematics.trajectory.waypoints import read_poses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Tool
 from nacelle.model.reduced import layout_of
@@ -29,6 +26,9 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import identity
 from nacelle.spatial.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Sample, Trajectory
+from nacelle.trajectory.along import along, twist_from_rates
+from nacelle.trajectory.waypoints import read_poses
 
 # Samples of a trajectory, and of the trace of a tool.
 _SAMPLES = 400

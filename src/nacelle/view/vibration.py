@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.elastic.linear.frequencies import ModeShape, NaturalFrequencies, natural_frequencies
 from nacelle.errors import NacelleError
-from nacelle.kinematics.inverse import BodyPoses
+from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, rotation_matrices
 from nacelle.spatial.scalar import Array

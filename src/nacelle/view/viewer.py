@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
 from nacelle.page.markup import write_page
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Circle
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.panel import Playbar
 from nacelle.view.browser.server import HOST, EventLoop, require_viser, start_server, stop_server

@@ -18,8 +18,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.shapes.placed import PlacedRobot

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError, UnobservableError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array

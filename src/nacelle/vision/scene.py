@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Ball, Plate, Rod, Solid, described_solids

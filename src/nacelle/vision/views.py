@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import UnobservableError
-from nacelle.kinematics.inverse import BodyPoses
 from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.rotation import skew

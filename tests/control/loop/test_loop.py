@@ -16,7 +16,6 @@ from nacelle.control.loop.desired import Course, desired_motion
 from nacelle.control.loop.run import contour_error, places, rms
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.trajectory.paths import Circle, Line
 from nacelle.model.robot import Robot
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives
@@ -25,6 +24,7 @@ from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import simulate
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import read_table
+from nacelle.trajectory.paths import Circle, Line
 
 # ---- What is said before a loop runs
 

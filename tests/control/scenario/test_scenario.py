@@ -17,11 +17,11 @@ from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, Plan
 from nacelle.control.written import for_actuators, pose_by_names
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import DescriptionError, KinematicsError
-from nacelle.kinematics.trajectory.base import Trajectory, read_layout
-from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Trajectory, read_layout
+from nacelle.trajectory.timing import Trapezoid
 from support.pairwise import FAMILIES, pairwise
 
 # ---- Scenarios

@@ -25,8 +25,8 @@ from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueSight, e
 from nacelle.control.vision.visual_feedback import VisualController, observed_law
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import DescriptionError, KinematicsError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.simulation.digital_controller import DigitalController, interpreted
 from nacelle.simulation.plant import RigidPlant
 from nacelle.vision.camera import Camera, Exposure, Shutter

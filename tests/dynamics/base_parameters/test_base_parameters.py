@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
+from nacelle.compact.plan import plan_of
+from nacelle.dynamics import reference
 from nacelle.dynamics.base_parameters.base_parameters import (
     base_parameters,
     chosen_transfers,
@@ -31,10 +33,8 @@ from nacelle.dynamics.base_parameters.transfers import (
     neighbours,
     sampled_twists,
 )
-from nacelle.dynamics.formulations import reference
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
-from nacelle.kinematics.general.plan import plan_of
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot

@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compact import models as general
+from nacelle.compact import regressor as general_regressor
+from nacelle.compact.plan import sample_states
+from nacelle.dynamics import reference as tree
 from nacelle.dynamics.compliance import (
     beyond,
     stop_effort,
@@ -18,21 +22,17 @@ from nacelle.dynamics.compliance import (
     with_forces_between,
     with_line_springs,
 )
-from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.formulations.reference import FORMULATIONS
-from nacelle.dynamics.general import models as general
-from nacelle.dynamics.general import regressor as general_regressor
+from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.general.plan import sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import CosSin, read_step
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import CosSin, read_step
 from support.random_robots.loads import with_all, with_springs
 from support.uncompiled import any_robot
 

@@ -12,19 +12,19 @@ import mpmath
 import numpy as np
 import pytest
 
+from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.external import stacked_wrenches
-from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
-from nacelle.kinematics.tree.closure import closure_gaps
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.joint import Spring
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
+from nacelle.tree.closure import closure_gaps
 from support.compare import relative_error
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.linear import SMOOTH, linearise
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
-from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.joint import Spring
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import reference
+from nacelle.dynamics import reference
 from nacelle.dynamics.reactions import (
     determination,
     joint_reactions,

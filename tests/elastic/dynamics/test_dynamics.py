@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations.reference import inertia
+from nacelle.dynamics.reference import inertia
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.energy import dissipation, potential

@@ -31,10 +31,10 @@ from nacelle.elastic.linear.matrices import (
 from nacelle.elastic.linear.statics import balanced, constraint_rows
 from nacelle.elastic.linear.tangent import Deformed, ExternalLoads, Forces, LoadedRobot, gaps, undeformed_at
 from nacelle.errors import BucklingError, KinematicsError
-from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
+from nacelle.tree.actuation import actuator_scales
 from support.beam_points import mass_points
 from support.elastic_states import general_state
 from support.flexible import prrrp

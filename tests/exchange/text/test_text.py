@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.exchange.description import described, shortest_decimal
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Shape, Solid, Strut
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Interval
 from nacelle.model.read import read_data
 from nacelle.spatial.pose import Pose

@@ -27,7 +27,7 @@ from nacelle.identification.consistency.roots import (
     root_of_regression,
     standard_deviations,
 )
-from nacelle.kinematics.general.rods import find_rods
+from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, transform_parameters

@@ -27,9 +27,9 @@ from nacelle.identification.data.read import (
     position_channel,
     read_column_map,
 )
-from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
+from nacelle.trajectory.along import along
 from support.closed_loop import FIVEBAR
 from support.identification import fourier
 from support.library import library_robot

@@ -22,7 +22,7 @@ from nacelle.identification.rehearsal import (
     with_stribeck,
 )
 from nacelle.identification.rehearsal.rehearsal import Repeated, reference_of
-from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
 

@@ -13,12 +13,12 @@ import nacelle
 from nacelle.kinematics.legs.chain import relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.sketch.sketch import sketch
 from nacelle.spatial.pose import Pose
+from nacelle.tree.spanning_tree import tree_motion
 from support.pairwise import pairwise
 from support.random_robots.described import closing
 from support.random_robots.legs import CASES, PLATE, draft, unit

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.forward.spheres import driven_joint, leg_sphere
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.serial import (
     angle_equation,
@@ -25,9 +24,10 @@ from nacelle.kinematics.legs.serial import (
 )
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
+from nacelle.kinematics.solve.spheres import driven_joint, leg_sphere
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from nacelle.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
 from support.compare import assert_same
 from support.random_robots.legs import CASES
 from support.uncompiled import open_loops, poses_around

@@ -16,7 +16,6 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.kinematics.dependent import dependent_names
 from nacelle.kinematics.mechanism.assembly import assemble, closed_near, guess_coordinates
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
@@ -24,8 +23,7 @@ from nacelle.kinematics.mechanism.coupled import followers_of, winding
 from nacelle.kinematics.mechanism.idle import Spin, asymmetry, axisymmetric
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.mechanism.snapped import _by_twists, _with_twists, snapped
-from nacelle.kinematics.tree.closure import closure_gaps
-from nacelle.kinematics.tree.spanning_tree import tree_motion
+from nacelle.kinematics.solve.dependent import dependent_names
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES, Motion
@@ -43,6 +41,8 @@ from nacelle.spatial.rotation import (
     quat_from_vector,
     rotation_quat,
 )
+from nacelle.tree.closure import closure_gaps
+from nacelle.tree.spanning_tree import tree_motion
 from support import described
 from support.compare import assert_same
 from support.described import mechanism

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 
 import nacelle
-from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.mechanism.assembly import Assembly, advance, assemble, row_scale
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import null_space
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
+from nacelle.tree.actuation import joint_rate_row
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import TreeMotion, tree_motion
 from support import mechanisms
 from support.library import NAMES, library_robot
 from support.pinocchio_tree import pinocchio_tree

@@ -7,17 +7,17 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.along import along
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import ToolTarget, ToolTrajectory, tool_coordinates, tool_pose, tool_to_pose
-from nacelle.kinematics.trajectory import Circle, Line
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.trajectory import Circle, Line
+from nacelle.trajectory.along import along
 from support.tools import XYZ, near, same_pose, with_tool
 from support.uncompiled import any_robot
 

@@ -173,7 +173,7 @@ def test_every_element(kind, entry):
     ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
-    from nacelle.kinematics.tree.spanning_tree import tree_motion
+    from nacelle.tree.spanning_tree import tree_motion
 
     q = np.concatenate([joint.guess for joint in built.tree_joints])
     poses = tree_motion(built, built.reference, q).poses
@@ -305,7 +305,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.is_rotation or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    from nacelle.kinematics.tree.spanning_tree import tree_motion
+    from nacelle.tree.spanning_tree import tree_motion
 
     poses = tree_motion(built, built.reference, q).poses
     M = np.eye(3)

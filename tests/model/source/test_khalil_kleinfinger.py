@@ -5,8 +5,8 @@ import pytest
 
 import nacelle
 from nacelle.kinematics.mechanism.assembly import assemble, require_assembly
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.read import read_text
+from nacelle.tree.spanning_tree import tree_motion
 
 # [KI2007] Table 1, as printed; leg 1 has gamma_11 = d_11 = 0.
 SPACE = """

@@ -9,8 +9,8 @@ import nacelle
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.named import controller
 from nacelle.errors import NacelleError
-from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.report.control import averaged, plot_runs, prediction_error, result_table
+from nacelle.trajectory.paths import Circle
 
 
 @pytest.fixture(scope="module")

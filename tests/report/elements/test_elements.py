@@ -8,13 +8,13 @@ import re
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.projection import element_motion
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.reading import element_legs
-from nacelle.kinematics.elements.structure import ElementGeometry
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import body_parameters
+from nacelle.papers.elements.projection import element_motion
+from nacelle.papers.elements.reading import element_legs
+from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.report.elements import LegPage, coordinate_equations, element_report
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.formulations.elements import projection
 from nacelle.dynamics.settings import Settings
+from nacelle.papers.elements import projection
 from support.element_robots import samples
 from support.errata import Evidence, apart
 from support.oam_fivebar import fivebar, oam_fivebar

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, Body
 from nacelle.model.robot import Robot

@@ -22,10 +22,10 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from nacelle.tree.spanning_tree import tree_motion
 from support.random_robots.numbers import (
     Choices,
     DrawnChoices,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.scene.motion import rotations
 from nacelle.spatial.pose import Pose
 from nacelle.view.session import Standing

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.errors import ObserverError
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
 from nacelle.vision.camera import Exposure, Shutter

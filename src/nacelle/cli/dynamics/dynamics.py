@@ -32,9 +32,9 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.dynamics.reactions import PeakReactions
     from nacelle.dynamics.sizing import Sizing
-    from nacelle.kinematics.trajectory import Trajectory
     from nacelle.report.table import Part
     from nacelle.spatial.scalar import Array
+    from nacelle.trajectory import Trajectory
 
 
 # ---- dynamics
@@ -172,7 +172,7 @@ def balance_command(
     check_new(out)
     poses = None
     if csv is not None:
-        from nacelle.kinematics.trajectory.waypoints import read_poses
+        from nacelle.trajectory.waypoints import read_poses
 
         poses = read_poses(csv, robot.motion).points
     places = dict(_place(text) for text in counterweights or [])

@@ -231,7 +231,7 @@ def _path(robot: Robot, given: MotionOptions, points: int) -> Array:
     """Poses (points, nx) along a path."""
     import numpy as np
 
-    from nacelle.kinematics.along import along
+    from nacelle.trajectory.along import along
 
     if points < 2:
         raise NacelleError(f"--points {points}: a path has at least 2")

@@ -115,10 +115,10 @@ from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.base_parameters.sampling import generic_states
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot, body_parameters

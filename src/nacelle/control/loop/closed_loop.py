@@ -33,7 +33,6 @@ from nacelle.control.loop.desired import (
 from nacelle.control.loop.run import ControlRun
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
@@ -43,6 +42,7 @@ from nacelle.simulation.run import STEP, Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Trajectory
 
 # The largest product of a step and a rate, and the poses of a path that are looked at.
 _STABLE, _POSES = 2.0, 12

@@ -19,15 +19,15 @@ from nacelle.capacity import require_memory
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
-from nacelle.kinematics.along import along, turning
 from nacelle.kinematics.flags import Flag, failed, flag_words
-from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.limits import has_limit, outside
 from nacelle.kinematics.native import native
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_periodic
+from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.along import along, turning
+from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
 
 # Twists below this are rest, m/s and rad/s.
 _REST = 1e-9

@@ -16,9 +16,7 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Desired, PathRequirement
-from nacelle.kinematics.actuation import unwrapped
-from nacelle.kinematics.along import along
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import tool_pose
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
@@ -30,6 +28,8 @@ from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
+from nacelle.trajectory.along import along
+from nacelle.tree.actuation import unwrapped
 
 
 def contour_error(path: Array, points: Array) -> Array:

@@ -16,9 +16,9 @@ import numpy as np
 
 from nacelle.control.kind import DesiredMotion
 from nacelle.dynamics import smallest
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
 

@@ -40,7 +40,7 @@ from nacelle.control.kind import DesiredMotion, Tuning
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
 from nacelle.dynamics import smallest
-from nacelle.dynamics.formulations.reference import require_inertia
+from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

@@ -27,17 +27,17 @@ import numpy as np
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.along import along
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import is_angle, reference_pose
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, sample_about
-from nacelle.kinematics.trajectory.timing import Quintic, Timing
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.along import along
+from nacelle.trajectory.base import Sample, Trajectory, sample_about
+from nacelle.trajectory.timing import Quintic, Timing
 
 
 class Round(Trajectory):

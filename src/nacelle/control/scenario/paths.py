@@ -23,15 +23,15 @@ from nacelle.control.scenario.spec import (
 from nacelle.control.written import pose_by_names
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import is_angle, reference_pose
-from nacelle.kinematics.trajectory.base import Trajectory
-from nacelle.kinematics.trajectory.bspline import BSpline
-from nacelle.kinematics.trajectory.paths import Line
-from nacelle.kinematics.trajectory.polyline import Polyline
-from nacelle.kinematics.trajectory.timing import Trapezoid
-from nacelle.kinematics.trajectory.waypoints import Waypoints, read_waypoints
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import rotation_axis_angle
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Trajectory
+from nacelle.trajectory.bspline import BSpline
+from nacelle.trajectory.paths import Line
+from nacelle.trajectory.polyline import Polyline
+from nacelle.trajectory.timing import Trapezoid
+from nacelle.trajectory.waypoints import Waypoints, read_waypoints
 
 _TRANSLATIONS = ("x", "y", "z")
 # Height of a pick-and-place motion over its distance; ramps of a circle, in turns at its speed.

@@ -37,7 +37,6 @@ from nacelle.control.scenario.spec import (
 from nacelle.control.written import for_actuators, quantity_of, read_written
 from nacelle.dynamics.base_parameters.moved import moved
 from nacelle.errors import DescriptionError, KinematicsError, NacelleError, Problem, did_you_mean
-from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.library import load
 from nacelle.model.leg import PLATFORM
@@ -52,6 +51,7 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sensors import Gap, Sensors
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Trajectory
 
 BUILT_IN: dict[str, dict[str, Any]] = {
     "circle": {

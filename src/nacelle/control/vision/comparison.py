@@ -28,12 +28,12 @@ from nacelle.control.vision.plant import Deviation, TruePlant
 from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.control.vision.visual_feedback import Looking, VisualController
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
-from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Trajectory
 from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings

@@ -32,11 +32,11 @@ from nacelle.control.kind import Fields
 from nacelle.dynamics import smallest
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

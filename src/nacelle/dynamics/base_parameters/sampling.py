@@ -33,8 +33,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from nacelle.compact.plan import plan_of, sample_states
 from nacelle.dynamics import smallest
-from nacelle.kinematics.general.plan import plan_of, sample_states
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters

@@ -42,9 +42,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from nacelle.compact.plan import plan_of
 from nacelle.kinematics.configuration import configuration, rate_map
-from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.general.rods import find_rods, rods_of
+from nacelle.kinematics.legs.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE

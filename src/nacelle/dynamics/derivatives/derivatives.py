@@ -64,24 +64,23 @@ from nacelle.dynamics.external import (
     twist_and_derivative,
     wrenches_along_twist,
 )
-from nacelle.dynamics.formulations.bodies import mass_matrix
-from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
+from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.kinematics.underactuated import require_driven, undriven
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
+from nacelle.papers.bodies import mass_matrix
 from nacelle.pictures import Shown
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
@@ -91,6 +90,7 @@ from nacelle.spatial.physics import gathers
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve_batch
+from nacelle.tree.actuation import actuator_biases, actuator_rows
 
 
 class OperatingPoint(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.derivatives.derivatives import differentiate, operating_point
-from nacelle.dynamics.formulations.reference import require_inertia
+from nacelle.dynamics.reference import require_inertia
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed

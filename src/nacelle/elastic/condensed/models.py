@@ -39,9 +39,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
     Driven,

@@ -54,13 +54,13 @@ from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_mot
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import point_acceleration, point_velocity
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, product
+from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
 class LinkEnd(NamedTuple):

@@ -38,21 +38,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
+from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
 from nacelle.elastic.dynamics import energy, positions
 from nacelle.elastic.dynamics.plan import RatePlan, rate_choice
 from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_motion
 from nacelle.kinematics.configuration import Configuration, spin_biases
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
-from nacelle.kinematics.tree.spanning_tree import TreeVelocity, point_acceleration
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 from nacelle.spatial.solve import solve
+from nacelle.tree.closure import closure_bias, closure_gaps
+from nacelle.tree.spanning_tree import TreeVelocity, point_acceleration
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from nacelle.elastic.extended import Extended, extended, kept_by_numbers, plane_
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import closure_gaps
 
 # Columns and rows are independent if this much of them is left after those before are taken off: the more the
 # better, so that what depends on them is not large.

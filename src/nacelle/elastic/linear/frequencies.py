@@ -54,7 +54,6 @@ from nacelle.elastic.linear.matrices import (
     weights_at,
 )
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.workspace import Workspace, workspace
@@ -62,6 +61,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales
 
 if TYPE_CHECKING:
     from nacelle.elastic.linear.statics import StaticDeflection

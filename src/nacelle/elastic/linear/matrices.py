@@ -46,7 +46,6 @@ from nacelle.elastic.beam.newton_euler import first_moment
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.actuation import actuator_scales, rate_rows
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
@@ -54,11 +53,12 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_unknowns
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, tree_movers
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot, has_mass
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, product
+from nacelle.tree.actuation import actuator_scales, rate_rows
+from nacelle.tree.spanning_tree import CosSin, Step, motion_of_steps, tree_movers
 
 
 @dataclass(frozen=True)

@@ -62,15 +62,15 @@ from nacelle.elastic.linear.tangent import (
     undeformed_at,
 )
 from nacelle.errors import BucklingError, KinematicsError
-from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.assembly import row_scale
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales
 
 _ITERATIONS = 40
 # A step goes no further than this in scaled rates (rad, parts of the robot's size).

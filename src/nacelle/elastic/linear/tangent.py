@@ -43,11 +43,17 @@ from nacelle.elastic.beam.shapes import Shapes
 from nacelle.elastic.extended import Extended, joint_places
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import closure_springs, spring_row
-from nacelle.kinematics.actuation import actuator_scales, actuator_steps, joint_axes
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import row_scale
-from nacelle.kinematics.tree.closure import closure_frames, closure_gaps, closure_step
-from nacelle.kinematics.tree.spanning_tree import (
+from nacelle.model.joint import Primitive
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_exp, quat_multiply, rotation_quat
+from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales, actuator_steps, joint_axes
+from nacelle.tree.closure import closure_frames, closure_gaps, closure_step
+from nacelle.tree.spanning_tree import (
     CosSin,
     Step,
     number_tree,
@@ -55,12 +61,6 @@ from nacelle.kinematics.tree.spanning_tree import (
     steps_from_coordinates,
     tree_movers,
 )
-from nacelle.model.joint import Primitive
-from nacelle.model.leg import PLATFORM
-from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_exp, quat_multiply, rotation_quat
-from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False)

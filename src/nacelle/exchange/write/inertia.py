@@ -16,10 +16,10 @@ import numpy as np
 
 from nacelle.exchange.graph import ExchangeReport, Graph, Solid
 from nacelle.kinematics.mechanism.assembly import Assembly, generic_poses, rate_scale, scaled_closures
-from nacelle.kinematics.tree.closure import ClosureState
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import ClosureState
+from nacelle.tree.spanning_tree import TreeMotion
 
 # Moments below this part of the largest are none, and a + b may miss c by as much.
 _NONE = 1e-12

@@ -8,9 +8,9 @@ from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING
 from nacelle.export.loop import ASSEMBLY
-from nacelle.kinematics.iteration.unknowns import centred
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.unknowns import centred
 from nacelle.spatial.scalar import Array
 
 # Legs are closed at the pose itself, then along 4, 16, 64 pieces of a straight line from the reference.

@@ -19,19 +19,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.actuation import actuator_scales, unwound
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.forward.forward import forward_kinematics
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.forward import forward_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
+from nacelle.tree.actuation import actuator_scales, unwound
 
 _STEPS = 20
 # A step below this, in robot sizes and rad, ends the iteration of least squares.

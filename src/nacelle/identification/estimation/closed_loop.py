@@ -47,12 +47,12 @@ from nacelle.identification.estimation.least_squares import row_weights
 from nacelle.identification.estimation.regression import Regression, parts_of
 from nacelle.identification.rehearsal.rehearsal import Experiment
 from nacelle.identification.rehearsal.settings import JointServo
-from nacelle.kinematics.trajectory.base import Sample, Trajectory
 from nacelle.model.linear_parameters import with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.base import Sample, Trajectory
 
 # Periods of the loop's bandwidth after which the start is forgotten.
 _SETTLING = 2.0

@@ -53,11 +53,11 @@ from nacelle.identification.excitation.strokes import (
     strokes_along,
 )
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
-from nacelle.kinematics.trajectory import Chain
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Chain
 
 STRATEGIES = ("combined", "separate")
 HARMONICS = 10

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.kinematics.trajectory import Fourier, Sample, Trajectory
-from nacelle.kinematics.trajectory.base import read_layout, read_pose, sample_about
-from nacelle.kinematics.trajectory.bspline import clamped_knots, cumulative
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Fourier, Sample, Trajectory
+from nacelle.trajectory.base import read_layout, read_pose, sample_about
+from nacelle.trajectory.bspline import clamped_knots, cumulative
 
 KINDS = ("fourier", "bspline")
 _DEGREE = 5

@@ -73,10 +73,10 @@ from nacelle.identification.excitation.sample_model import (
     weighted_rows,
 )
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.spatial.rotation import quat_exp, quat_multiply

@@ -24,15 +24,15 @@ from nacelle.files import write_whole
 from nacelle.identification.excitation.limits import Limits
 from nacelle.identification.excitation.motions import functions
 from nacelle.identification.excitation.optimise import Design, MotionSamples
-from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
+from nacelle.trajectory.along import along
 
 # Times of the check for each time of the optimisation.
 FINE = 8

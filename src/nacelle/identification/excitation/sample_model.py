@@ -5,7 +5,7 @@ with a rotation vector r in the place of a quaternion, q = exp(r) q_0, so
 
     v = c',  dv/dt = c''        w = J(r) r',  dw/dt = J r'' + bias(r, r')        (`rotation_vector`)
 
-and, for tilts beside parasitic motion, v = T(x) c' (`nacelle.kinematics.along`). Unknowns y that iteration
+and, for tilts beside parasitic motion, v = T(x) c' (`nacelle.trajectory.along`). Unknowns y that iteration
 finds are constants at which the loops are closed; one Newton step y - r_y^-1 r(x, y) added to them is nothing
 there, but has dy/dx = -r_y^-1 r_x, the implicit function theorem. So everything is a function of c, c', c''.
 
@@ -31,14 +31,12 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import smallest
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.configuration import configuration, moving
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import coordinate_motions, has_tilts, inverse_jacobian
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns, scales
-from nacelle.kinematics.tree.spanning_tree import CosSin
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.trace import Symbol, node_of
@@ -47,6 +45,8 @@ from nacelle.simulation.plant import Limit, limited_step, limits_of
 from nacelle.spatial.rotation import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import actuator_biases, actuator_rows
+from nacelle.tree.spanning_tree import CosSin
 
 Options = tuple[tuple[str, Any], ...]
 

@@ -26,9 +26,9 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.optimise import Design
 from nacelle.identification.excitation.result import stroke_line, uses_along
 from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.trajectory import Trapezoid
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Trapezoid
 
 # Speeds of the strokes over the highest one; of ways between strokes.
 _SPEEDS = (0.8, 0.3, 0.1)

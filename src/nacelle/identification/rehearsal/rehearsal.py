@@ -50,13 +50,11 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.settings import Effects, JointServo
-from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import failed, flag_words
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_periodic
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -68,6 +66,8 @@ from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, floor, pack, where
 from nacelle.tables.csv import write_table
+from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
+from nacelle.tree.actuation import unwrapped
 
 __all__ = ["moved", "with_stribeck"]
 

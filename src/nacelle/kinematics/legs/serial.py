@@ -31,10 +31,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.legs.chain import LegChain
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_cost, shortest
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.tree.spanning_tree import CosSin, Step
 
 
 class Root(NamedTuple):

@@ -33,13 +33,13 @@ from nacelle.kinematics.legs.serial import (
     spherical_aim,
     two_angles,
 )
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, plus, product
 from nacelle.spatial.solve import solve
+from nacelle.tree.spanning_tree import CosSin, Step
 
 # References of spherical joints are rounded to multiples of its inverse.
 _QUATERNION_GRID = 2.0**32

@@ -31,14 +31,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import AssemblyError
-from nacelle.kinematics.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
-from nacelle.kinematics.tree.spanning_tree import NumberTree, TreeMotion, rates_of, tree_motion
 from nacelle.model.joint import Joint, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_vector, quat_product, rotation_quat
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
+from nacelle.tree.spanning_tree import NumberTree, TreeMotion, rates_of, tree_motion
 
 # A closure counts as closed below this part of the robot's size (or this angle in radians).
 CLOSED = 1e-9

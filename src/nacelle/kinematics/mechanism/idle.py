@@ -40,11 +40,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import number_of
-from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.mechanism.assembly import Assembly, closed_near, rate_scale
 from nacelle.kinematics.mechanism.rank import null_space, rank_of
-from nacelle.kinematics.tree.closure import ClosureState
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
 from nacelle.model.joint import UNBOUNDED, Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot, body_parameters
@@ -53,6 +50,9 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array, norm, product
+from nacelle.tree.actuation import actuator_rows
+from nacelle.tree.closure import ClosureState
+from nacelle.tree.spanning_tree import TreeMotion, rates_of
 
 # Entries of a spin's axis below this are rounding of the null space that it is read from.
 _AXIS = 1e-12

@@ -33,11 +33,11 @@ from nacelle.kinematics.mechanism.coupled import Followers, followers_of, windin
 from nacelle.kinematics.mechanism.idle import Spin, held_spins, spin_row
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
-from nacelle.kinematics.tree.spanning_tree import CosSin, rates_of
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import CosSin, rates_of
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
 _SAME = 1e-6

@@ -24,7 +24,6 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.errors import number_of
-from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     assemble,
@@ -36,13 +35,14 @@ from nacelle.kinematics.mechanism.assembly import (
 )
 from nacelle.kinematics.mechanism.idle import Spin, held_spins, idle_count, idle_motions, spin_row
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
-from nacelle.kinematics.tree.closure import ClosureState, closure_frames
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_rows
+from nacelle.tree.closure import ClosureState, closure_frames
+from nacelle.tree.spanning_tree import TreeMotion, rates_of
 
 
 def _coordinate_rates(robot: Robot) -> dict[str, int]:

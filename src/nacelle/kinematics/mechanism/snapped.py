@@ -36,14 +36,14 @@ from nacelle.kinematics.mechanism.assembly import (
     row_scale,
     solve_closures,
 )
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
 from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import TreeMotion
 
 # The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
 LARGEST = 1e-4

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.elements.project import ElementProjection
-from nacelle.kinematics.elements.state import ElementState
-from nacelle.kinematics.forward.forward import ForwardKinematics
-from nacelle.kinematics.inverse import InverseKinematics
 from nacelle.kinematics.jacobian import Jacobian, Singularities
 from nacelle.kinematics.motion import BodyMotion, JointMotion
+from nacelle.kinematics.solve.forward import ForwardKinematics
+from nacelle.kinematics.solve.inverse import InverseKinematics
 from nacelle.kinematics.tools import ToolPose
-from nacelle.kinematics.trajectory import Trajectory, Waypoints
+from nacelle.papers.elements.project import ElementProjection
+from nacelle.papers.elements.state import ElementState
 from nacelle.report.results import names
 from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity_of_rows
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Trajectory, Waypoints
 
 # Samples of a trajectory that are drawn, at least.
 _SAMPLES = 400

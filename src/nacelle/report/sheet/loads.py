@@ -12,7 +12,6 @@ from typing import Any
 from nacelle.dynamics.reactions import peak_reactions
 from nacelle.dynamics.sizing import size_motors
 from nacelle.errors import NacelleError
-from nacelle.kinematics.trajectory import Line
 from nacelle.page.markup import element, paragraph
 from nacelle.report.loads import (
     reaction_parts,
@@ -26,6 +25,7 @@ from nacelle.report.results.quantity import chosen
 from nacelle.report.sheet.content import Content, long_table, panel_chart, said_by
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
+from nacelle.trajectory import Line
 
 # At rest a few samples say everything.
 _REST = ("--trajectory", "rest", "--rate", "10")

@@ -25,13 +25,12 @@ from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import DescriptionError, Problem, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import is_angle, reference_pose
-from nacelle.kinematics.trajectory import Circle, Line, Trajectory
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import check, in_mode
 from nacelle.model.payload import carrying
@@ -44,6 +43,7 @@ from nacelle.report.table import Part
 from nacelle.scene.slices import SliceRanges, slices
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Circle, Line, Trajectory
 
 # ---- the standard motion, and the shown one
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.inverse import BodyPoses
+from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
 from nacelle.scene.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb_bytes
 from nacelle.scene.faces import cylinder, faces, sphere, triangles

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import CalibrationError, did_you_mean
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, quat_from_vector, rotation_quat, rotation_vector

@@ -27,12 +27,12 @@ from nacelle.kinematics.configuration import (
     respond,
 )
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack, plus
+from nacelle.tree.closure import closure_state
+from nacelle.tree.spanning_tree import TreeMotion
 
 Anchors = tuple[tuple[int, tuple[float, ...]], ...]
 """Displacements of anchors as plain numbers: for each the joint and a unit direction in the base (3,)."""

@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import ObserverError
-from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera

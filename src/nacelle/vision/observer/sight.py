@@ -25,19 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
-from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_pose, of_unknowns
-from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
+from nacelle.tree.actuation import actuator_rows
+from nacelle.tree.spanning_tree import TreeMotion
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.observer.anchors import (

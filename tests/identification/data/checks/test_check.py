@@ -20,8 +20,8 @@ from nacelle.identification.data.checks.signals import check_clipping, check_tim
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.rehearsal import rehearse
 from nacelle.identification.rehearsal.settings import Effects
-from nacelle.kinematics.actuation import actuator_scales
-from nacelle.kinematics.trajectory import Line
+from nacelle.trajectory import Line
+from nacelle.tree.actuation import actuator_scales
 from support.identification import fourier
 from support.library import NAMES, library_robot
 from support.measurements import Fault, Truth, column_faults, measured, with_other_effects

@@ -39,8 +39,8 @@ from nacelle.identification.data.checks.zeros import zeros_of_gaps
 from nacelle.identification.data.filters import lagged_products
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.data.poses import Path, measured_path
-from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import Flag
+from nacelle.tree.actuation import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured
 from support.uncompiled import any_robot, poses_around

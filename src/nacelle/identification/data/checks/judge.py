@@ -43,10 +43,10 @@ from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.filters import band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Conversion
 from nacelle.identification.data.poses import Path, measured_path, motion_along
-from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales
 
 
 @dataclass(frozen=True)

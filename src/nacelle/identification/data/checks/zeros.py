@@ -31,9 +31,9 @@ from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, offset_columns
 from nacelle.identification.data.filters import lagged_products
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.actuation import actuator_scales, unwound
-from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales, unwound
 
 # Deviations from which on a shift is reported.
 _BELIEVED = 5.0

@@ -1,0 +1,86 @@
+"""Rates of the actuators in the general form: joints of the tree, and closures that are driven.
+
+A driven joint of the tree has its rate among those of its leg. A driven closure between the bodies 1 and 2
+has, e (3,) its axis, v and w velocities at its point and angular velocities,
+
+    revolute   q' = e . (w_2 - w_1), rad/s          prismatic   q' = e . (v_2 - v_1), m/s
+
+so a unit force along it is +e on body 2 and -e on body 1 (a moment or a force). Along a rate of the leg with
+columns (v, w) on one side that is e . w or e . v with its sign, on the nacelle a wrench at the closure's
+point. By equal power a unit force of actuator k alone is along the reduced twist what row k of J_r^-1 is:
+
+    F . v = 1 q_k' = (J_r^-1 v)_k          J_r^-1 (actuators, n)          [KI2007] (80)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.compact.legs import ClosureRate, Legs, Rates
+from nacelle.compact.placed import Placed, active_rates
+from nacelle.compact.vectors import ZERO, is_zero
+from nacelle.model.joint import JointKind, Primitive
+from nacelle.spatial.scalar import Array, Scalar, pack
+
+
+def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
+    """Unit axes (3,) of a closure's primitives in a node's axes (0: of the base); zero for spherical ones."""
+    joint = placed.robot.joints[index]
+    first, second = placed.joint_frames(index, axes)
+    return [
+        ZERO
+        if primitive is Primitive.SPHERICAL
+        else second.R[:, 1]
+        if joint.kind is JointKind.UNIVERSAL and number == 1
+        else first.R[:, primitive.axis]
+        for number, primitive in enumerate(joint.primitives)
+    ]
+
+
+def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
+    """For every revolute or prismatic closure with an actuator or a rotor its rate."""
+    robot = placed.robot
+    driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    closures: dict[int, ClosureRate] = {}
+    for ties in placed.ties:
+        for tie in ties:
+            if tie.joint < 0:
+                continue
+            joint, rotor = robot.joints[tie.joint], 0.0
+            if robot.numeric.joints[tie.joint].rotor_inertia:
+                rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+            elif tie.joint not in driven:
+                continue
+            if joint.kind is JointKind.SPHERICAL:
+                continue
+            e = node_closure_axes(placed, tie.joint, tie.axes)[0]
+            revolute = joint.kind is JointKind.REVOLUTE
+            closures[tie.joint] = ClosureRate(tie, e, revolute, driven.get(tie.joint), rotor)
+    return closures
+
+
+def rotor_rates(placed: Placed) -> list[ClosureRate]:
+    """Rates of all closures with a rotor; of a spherical one three, about the axes of its tie."""
+    robot = placed.robot
+    rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
+    for tie in (tie for ties in placed.ties for tie in ties if tie.joint >= 0):
+        joint = robot.joints[tie.joint]
+        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[tie.joint].rotor_inertia:
+            rates += [ClosureRate(tie, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
+    return rates
+
+
+def actuator_jacobian(legs: Legs) -> Array:
+    """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
+    robot = legs.placed.robot
+    rows: dict[int, list[Scalar]] = {}
+    own = set(legs.plan.mechanism.nacelle_rates)
+    for place, k in active_rates(robot).items():
+        unit: Rates = {place: 1.0}
+        rows[k] = legs.held_along_v(*(({}, unit) if place in own else (unit, {})))
+    for rate in driven_closure_rates(legs.placed).values():
+        if rate.actuator is not None:
+            rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
+    if not rows:
+        return np.zeros((0, robot.motion.n))
+    return pack([rows[k] for k in range(len(robot.actuators))])

@@ -1,0 +1,710 @@
+"""Bars: what of a leg lies between two points, and is known by the line between them.
+
+A leg as a strut or a driven rod, known by the line between two points.
+
+A *strut* is joined to the base at A and changes its length; a *rod* of constant length hangs on an arm or
+slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
+that is fixed in the base; the bodies on it are known in the axes
+
+    e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
+
+and with a spherical or revolute joint at A in axes with the same e_3. Numbers may be symbols.
+
+Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
+
+Hub and end turn together about the hub's axis, the two rods about axes perpendicular to it: the parallelogram
+moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the
+inertia of the end about the axis added to it, and the end's mass at B.
+
+Reading legs as struts and driven rods: what the general form and measured inputs need of a description.
+
+A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
+
+    q = side |r| + zero                        side 1 or -1, A on the base
+
+a rod keeps it, |r| = L, while its drive carries A,
+
+    A + q axis      or      A + arm R(axis, q) start             on a slider, or at the end of an arm
+
+so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
+gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
+of mass or a product of inertia does not fit, the leg is refused in words, and the general form takes its
+joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from nacelle.kinematics.legs.chain import (
+    TOLERANCE,
+    LegChain,
+    flatten,
+    nacelle_end,
+    on_axis,
+    parallel,
+    serial_chain,
+)
+from nacelle.kinematics.legs.leg_type import FORMS, ClosedForm, leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
+from nacelle.kinematics.mechanism.assembly import generic_poses
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.model.robot import Robot, body_parameters
+from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    at_sample,
+    cross,
+    divide,
+    dot,
+    norm,
+    pack,
+    plus,
+    product,
+    settled,
+)
+from nacelle.tree.spanning_tree import TreeMotion
+
+# Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
+ROUNDING = CANCELLED
+
+
+class UnreadError(Exception):
+    """A leg is neither a strut nor a driven rod; the message says why."""
+
+
+@dataclass(frozen=True)
+class ActuatedJoint:
+    """The actuated joint of a leg.
+
+    Attributes:
+        number: of the actuator.
+        joint: the joint: friction, rotor and spring.
+        revolute: whether it is revolute.
+        zero: for a strut, q = length * side + zero, m.
+        side: for a strut, 1 if the joint's axis points from A to B, else -1.
+    """
+
+    number: int
+    joint: Joint
+    revolute: bool
+    side: float = 1.0
+    zero: Scalar = 0.0
+
+    def friction(self) -> tuple[FrictionTerm, ...]:
+        """Friction terms of the axis."""
+        return self.joint.friction[0] if self.joint.friction else ()
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Friction of the axes at A, and of the joint at B.
+
+    Attributes:
+        first: of the first axis of a universal joint, or of a hinge.
+        second: of its second axis.
+        spherical: of a spherical joint at A.
+        side: 1 if the second axis points along e_1, else -1.
+        end: of the joint at B.
+        end_kind: kind of the joint at B.
+        end_side: 1 if the platform follows the leg in the joint, else -1.
+        still: of joints that turn about the first axis against what does not turn (wrist of a parallelogram).
+    """
+
+    first: tuple[FrictionTerm, ...]
+    second: tuple[FrictionTerm, ...]
+    spherical: tuple[FrictionTerm, ...]
+    side: float
+    end: tuple[FrictionTerm, ...]
+    end_kind: JointKind
+    end_side: float
+    still: tuple[FrictionTerm, ...] = ()
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """The driven body of a rod, which carries A; of a strut all is zero.
+
+    Attributes:
+        elbow: A in the frame behind the drive.
+        arm: for an arm, its length from the axis to A, m; else 0.
+        start: for an arm, its unit direction at q = 0 (3,); base.
+        parameters: ten parameters: of a slider in its own frame; of an arm about the axis at the centre of
+            the circle of A, first axis along the arm and third along the axis.
+    """
+
+    elbow: Array = field(default_factory=lambda: np.zeros(3))
+    arm: Scalar = 0.0
+    start: Array = field(default_factory=lambda: np.zeros(3))
+    parameters: Array = field(default_factory=lambda: np.zeros(10))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegForm:
+    """A leg as a strut or a driven rod.
+
+    Attributes:
+        name: of the leg.
+        kind: "strut" or "rod".
+        joint_at_a: type of the joint at A: "U", "S" or "R".
+        A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
+        B: the anchor on the nacelle (3,), in the axes of its body, m.
+        body: the nacelle's body that carries it.
+        axis: of the drive (rods): its unit direction, prismatic or revolute (3,); base.
+        first: first axis at A, or the axis of the hinge, unit vector (3,); base.
+        length: of a rod, m; 0 for a strut.
+        tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
+        rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
+        cross: inertia of bodies behind the first axis alone, about it, kg m^2.
+        carriage: the driven body of a rod.
+        drive: the actuator.
+        passive: friction.
+    """
+
+    name: str
+    kind: str
+    joint_at_a: str
+    A: Array
+    B: Array
+    body: int
+    axis: Array = field(default_factory=lambda: np.zeros(3))
+    first: Array
+    length: Scalar = 0.0
+    tube: Array = field(default_factory=lambda: np.zeros(10))
+    rod: Array
+    cross: Scalar
+    carriage: Carriage = field(default_factory=Carriage)
+    drive: ActuatedJoint
+    passive: Passive
+
+
+def clean(values: Array, scale: float | None = None) -> Array:
+    """Set to zero what is rounding beside the largest entry (or a scale).
+
+    Symbols of numbers that are given at run time are cleaned at their sample; others stay as they are.
+    """
+    if values.dtype == object:
+        return _clean_symbols(values, scale)
+    size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
+    rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
+    for whole in (1.0, -1.0):
+        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
+    return np.asarray(rounded)
+
+
+def _clean_symbols(values: Array, scale: float | None) -> Array:
+    values = settled(values)
+    if values.dtype != object:
+        return clean(values, scale)
+    try:
+        numbers = at_sample(values)
+    except TypeError:
+        return values
+    fixed = clean(numbers, scale)
+    # What is zero or one at the sample is so for good; other numbers stay symbols.
+    flat = [f if f in (0.0, 1.0, -1.0) else v for v, f in zip(values.ravel(), fixed.ravel(), strict=True)]
+    return pack(flat).reshape(values.shape)
+
+
+def clean_parameters(p: Array) -> Array:
+    """Ten parameters [m, m c (3), I (6)] with rounding set to zero, each beside its like."""
+    return pack([*settled(p[:1]), *clean(p[1:4]), *clean(p[4:])])
+
+
+def leg_axes(form: LegForm) -> Array:
+    """Axes (3, 3), columns in the base, in which a leg is written: the base's, or [a x u, a, u].
+
+    a (3,) is the first axis at A, of a rod between spherical joints that of the drive; u is perpendicular to
+    it.
+    """
+    a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
+    if form.joint_at_a == "S" and form.kind == "strut":
+        return np.eye(3)
+    number = at_sample(a)
+    k = first_largest(np.abs(number))
+    if abs(abs(number[k]) - 1.0) < TOLERANCE:
+        return np.eye(3)
+    level = [j for j in range(3) if abs(number[j]) < TOLERANCE]
+    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(number))])
+    up = up / norm(up)
+    return np.stack([cross(a, up), a, up], axis=1)
+
+
+def alike(axes: list[Array]) -> list[Array]:
+    """Axes (3, 3) with entries that differ by rounding alone made equal: legs share products with them."""
+    cleaned = [clean(Q) for Q in axes]
+    return cleaned if any(Q.dtype == object for Q in cleaned) else alike_entries(cleaned, 1.0)
+
+
+def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
+    """Arrays whose entries of one size, but for rounding beside a scale, become equal to the first."""
+    sizes: list[float] = []
+    equalised = []
+    for array in arrays:
+        entries = []
+        for value in np.ravel(array):
+            same = next((size for size in sizes if abs(size - abs(value)) < ROUNDING * scale), None)
+            if same is None:
+                same = abs(float(value))
+                sizes.append(same)
+            entries.append(float(np.copysign(same, value)))
+        equalised.append(np.array(entries).reshape(array.shape))
+    return equalised
+
+
+def carriage_of(
+    frame: Pose, elbow: Array, revolute: bool, parameters: Callable[[Array], Array]
+) -> tuple[Array, Carriage]:
+    """Where a driven body carries A, base axes (`LegForm.A`), and the body.
+
+    Args:
+        frame: of the drive in the base, which moves along or about its z.
+        elbow: A in the frame behind the drive.
+        revolute: whether the drive is revolute.
+        parameters: gives the body's ten parameters in axes behind the drive.
+    """
+    if not revolute:
+        A = plus(frame.p, product(frame.R, elbow))
+        return np.asarray(A), Carriage(elbow, parameters=parameters(np.eye(3)))
+    radius = norm(elbow[:2])
+    along = pack([elbow[0], elbow[1], 0.0]) * divide(1.0, radius)
+    up = np.array([0.0, 0.0, 1.0])
+    axes = np.stack([along, cross(up, along), up], axis=1)
+    centre = frame.p + elbow[2] * frame.R[:, 2]
+    return centre, Carriage(elbow, radius, product(frame.R, along), parameters(axes))
+
+
+# ---- legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR)
+
+
+@lru_cache(maxsize=64)
+def nearby_poses(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
+    """The reference and poses around it."""
+    return (
+        mechanism.assembly.motion,
+        *(motion for motion, _ in generic_poses(mechanism.robot, mechanism.assembly)),
+    )
+
+
+def turns_with(mechanism: Mechanism, body: int) -> bool:
+    """Whether a body of the nacelle turns when the robot moves."""
+    orientations = [motion.poses[body].R for motion in nearby_poses(mechanism)]
+    return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
+
+
+def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
+    """Read a leg with a parallelogram.
+
+    Raises:
+        UnreadError: if it does not move as one rod on a universal joint.
+    """
+    leg = robot.legs[index]
+    recipe = mechanism_of(robot).legs[index].recipe
+    p = leg_type(robot, leg).parallelogram
+    if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
+        raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
+    _check(robot, leg.name, p)
+    root, wrist = robot.joints[p.root], robot.joints[p.wrist]
+    revolute = root.kind is JointKind.REVOLUTE
+    X0, (centre, d) = root.frame_predecessor, arm(robot, p)
+    n = clean(X0.R[:, 2])
+    behind = arm(robot.numeric, p)[0]
+    if revolute and not parallel(behind):
+        raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
+    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if revolute else clean(product(X0.R, centre.R[:, 2]))
+    length = norm(d)
+    rods, sign = _rods(robot, p, at_sample(first))
+    hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
+    end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
+    tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
+    whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
+    frame = root.frame_successor
+    A, carriage = carriage_of(
+        X0, centre.p, revolute, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
+    )
+    terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
+    passive = Passive(
+        first=_friction(robot, p.hub),
+        second=tuple(term for listed in terms for term in listed),
+        spherical=(),
+        side=sign,
+        end=(),
+        end_kind=JointKind.REVOLUTE,
+        end_side=1.0,
+        still=_friction(robot, p.wrist),
+    )
+    return LegForm(
+        name=leg.name,
+        kind="rod",
+        joint_at_a="U",
+        A=A,
+        B=wrist.frame_successor.p,
+        body=wrist.successor,
+        axis=n,
+        first=first,
+        length=length,
+        rod=clean_parameters(whole),
+        cross=hub[9] + end[9],
+        carriage=carriage,
+        drive=ActuatedJoint(actuator, root, revolute),
+        passive=passive,
+    )
+
+
+def _point(second: Scalar) -> list[Scalar]:
+    """Inertia of a mass on the third axis."""
+    return [second, 0.0, second, 0.0, 0.0, 0.0]
+
+
+def _seen(robot: Robot, body: int, frame: Pose) -> Array:
+    """Ten parameters of a body, seen from a frame on it."""
+    to = frame.inverse()
+    return clean_parameters(transform_parameters(to.R, to.p, body_parameters(robot, body)))
+
+
+def _friction(robot: Robot, joint: int) -> tuple[FrictionTerm, ...]:
+    friction = robot.joints[joint].friction
+    return friction[0] if friction else ()
+
+
+def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
+    """Both rods about their own hinges in e_1, e_2, e_3; 1 if the first one's axis is along e_1, else -1."""
+    total: Array = np.zeros(10)
+    poses = mechanism_of(robot).assembly.motion.poses
+    sign = 1.0
+    for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
+        joint, other = robot.joints[near], robot.joints[far]
+        own, own_far = robot.numeric.joints[near], robot.numeric.joints[far]
+        d = product(joint.frame_successor.R.T, other.frame_predecessor.p - joint.frame_successor.p)
+        along = product(poses[own.successor].R, own_far.frame_predecessor.p - own.frame_successor.p)
+        axis = product(poses[own.successor].R, own.frame_successor.R[:, 2])
+        side = 1.0 if float(np.cross(first, along) @ axis) > 0.0 else -1.0
+        sign = side if number == 0 else sign
+        e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
+        E = np.stack([e1, cross(e3, e1), e3], axis=1)
+        frame = joint.frame_successor
+        total = total + _seen(robot, joint.successor, Pose(product(frame.R, E), frame.p))
+    return total, sign
+
+
+def _check(robot: Robot, name: str, p: Parallelogram) -> None:
+    """Refuse what is not one rod on a universal joint."""
+    own = robot.numeric
+    hub, wrist = own.joints[p.hub], own.joints[p.wrist]
+    near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
+    if not on_axis(near, robot.size):
+        raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
+    d = arm(own, p)[1]
+    if abs(float(d[2])) > TOLERANCE * robot.size:
+        raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
+    for what, body, frame in (
+        ("hub", hub.successor, hub.frame_successor),
+        ("end", wrist.predecessor, wrist.frame_predecessor),
+    ):
+        seen = _seen(own, body, frame)
+        if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
+            raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
+    if turns_with(mechanism_of(robot), wrist.successor):
+        raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
+    for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
+        if any(term.basis == "constant" for term in _friction(robot, j)):
+            raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
+
+
+# ---- reading legs as struts and driven rods: what the general form and measured inputs need of a description
+
+
+_ORIGIN = np.zeros(3)
+
+
+def read_leg(robot: Robot, index: int) -> LegForm:
+    """Read one leg.
+
+    Raises:
+        UnreadError: if it is neither a strut nor a driven rod.
+    """
+    leg, plan = robot.legs[index], mechanism_of(robot).legs[index]
+    if plan.recipe is None:
+        raise UnreadError(f"leg {leg.name!r} has no closed form")
+    actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
+    if len(actuators) != 1:
+        raise UnreadError(f"leg {leg.name!r} has {len(actuators)} actuators")
+    driven = robot.actuators[actuators[0]].joint
+    if any(any(robot.joints[j].springs) for j in (*leg.joints, *leg.closures) if j != driven):
+        raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+    if any(any(robot.joints[j].stops) for j in (*leg.joints, *leg.closures)):
+        raise UnreadError(f"leg {leg.name!r} has end stops")
+    if any(body in spring.bodies for spring in robot.springs for body in leg.bodies):
+        raise UnreadError(f"a spring between bodies acts on leg {leg.name!r}")
+    if any(body in damper.bodies for damper in robot.dampers for body in leg.bodies):
+        raise UnreadError(f"a damper between bodies acts on leg {leg.name!r}")
+    if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
+        raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
+    form, askew = plan.recipe.form, leg_type(robot, leg).askew
+    if form == "rods":
+        return _side_by_side(robot, index, actuators[0])
+    if form == "parallelogram":
+        return parallelogram_form(robot, index, actuators[0])
+    chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
+    if chain is None or numbers is None:
+        raise UnreadError(f"leg {leg.name!r} is not one chain")
+    if askew:
+        raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
+    read = _Serial(robot, index, actuators[0], FORMS[form], (chain, numbers))
+    if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
+        return _strut(read)
+    if FORMS[form].kind == "rod" and driven == chain.owners[0]:
+        return _rod(read)
+    raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
+
+
+def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
+    """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
+    leg, mechanism = robot.legs[index], mechanism_of(robot)
+    root = robot.actuators[actuator].joint
+    rods = []
+    for j, c in leg_type(robot, leg).rods:
+        chain, numbers = (
+            flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
+        )
+        if numbers.letters[1:] != "S":
+            raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
+        rods.append(_rod(_Serial(robot, index, actuator, FORMS["elbow-spherical"], (chain, numbers))))
+    one, *others = rods
+    if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
+        raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
+    R = mechanism.assembly.motion.poses[one.body].R
+    for other in others:
+        across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
+        sizes = _floats(pack([other.length - one.length, other.carriage.arm - one.carriage.arm]))
+        if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
+            raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
+        passive = replace(
+            one.passive,
+            spherical=one.passive.spherical + other.passive.spherical,
+            end=one.passive.end + other.passive.end,
+        )
+        one = replace(one, rod=one.rod + other.rod, passive=passive)
+    return one
+
+
+@dataclass(frozen=True)
+class _Serial:
+    """A leg that is one chain, as it is read.
+
+    Attributes:
+        robot: the robot; its numbers may be symbols.
+        index: of the leg.
+        actuator: its number.
+        form: the closed form of the leg.
+        chains: the chain, and the same with the robot's own numbers.
+    """
+
+    robot: Robot
+    index: int
+    actuator: int
+    form: ClosedForm
+    chains: tuple[LegChain, LegChain]
+
+    @property
+    def name(self) -> str:
+        """Name of the leg."""
+        return self.robot.legs[self.index].name
+
+    @cached_property
+    def chain(self) -> LegChain:
+        """The chain, with its universal joint at the joint's centre."""
+        return self.form.centred(self.chains[0])
+
+    @cached_property
+    def numbers(self) -> LegChain:
+        """The same with the robot's own numbers."""
+        return self.form.centred(self.chains[1])
+
+    def gathered(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
+        """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+        return _gather(self.robot, self.chain, behind, Pose(R, p))
+
+    def numeric(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
+        """The same with the robot's own numbers."""
+        return _gather(self.robot.numeric, self.numbers, behind, Pose(R, p))
+
+    def axes(self, behind: int, e3: Array, first: Array, along: Array) -> tuple[Array, float]:
+        """Axes e_1, e_2, e_3 (columns), and 1 if the second axis of a universal joint is along e_1, else -1.
+
+        Args:
+            behind: number of letters before the frame that the axes are seen from.
+            e3: direction of the line in that frame.
+            first: first axis at A, base axes, floats.
+            along: e3 as floats.
+        """
+        e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
+        if self.form.free_joint == "U":
+            body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
+            R = np.asarray(product(mechanism_of(self.robot).assembly.motion.poses[body].R, pose.R.T))
+            sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
+            e1 = pack([0.0, 0.0, sign])
+        elif self.form.free_joint == "S":
+            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else along)
+        return np.stack([e1, cross(e3, e1), e3], axis=1), sign
+
+    def require_on_axis(self, what: str, mass: float, moments: Array, where: str = "axis") -> None:
+        """Refuse a body with first moments (floats) beside where its centre of mass must be."""
+        if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
+            raise UnreadError(f"the {what} of leg {self.name!r} has its centre of mass beside its {where}")
+
+    def require_axisymmetric(self, what: str, parameters: Array, size: float) -> None:
+        """Refuse a body between spherical joints that is not axisymmetric about its third axis (floats)."""
+        if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
+            raise UnreadError(f"the {what} of leg {self.name!r} between spherical joints is not axisymmetric")
+
+    def require_in_plane(self, axis: Array) -> None:
+        """Refuse a revolute joint at A on a platform that does not stay in the plane across its axis."""
+        k = first_largest(np.abs(axis))
+        flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
+        if not set(self.robot.motion.twist_axes) <= flat or abs(abs(axis[k]) - 1.0) > TOLERANCE:
+            raise UnreadError(f"leg {self.name!r} turns in a plane, but the platform does not stay in it")
+
+    def friction(self, letter: int) -> tuple[FrictionTerm, ...]:
+        """Friction terms of the joint axis that a letter stands for."""
+        j = self.chain.owners[letter]
+        friction = self.robot.joints[j].friction
+        return friction[letter - self.chain.owners.index(j)] if friction else ()
+
+    def passive(self, start: int, side: float, outward: bool) -> Passive:
+        """Friction of the axes at A, which begin with the letter `start`, and at B."""
+        target, free_joint, first = self.chain.target, self.form.free_joint, self.friction(start)
+        return Passive(
+            first=() if free_joint == "S" else first,
+            second=self.friction(start + 1) if free_joint == "U" else (),
+            spherical=first if free_joint == "S" else (),
+            side=side,
+            end=target.friction[0] if target.friction else (),
+            end_kind=target.kind,
+            end_side=1.0 if outward else -1.0,
+        )
+
+
+def _gather(robot: Robot, chain: LegChain, behind: int, frame: Pose) -> Array:
+    """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+    total: Array = np.zeros(10)
+    to = frame.inverse()
+    for body, count, pose in chain.bodies:
+        if count == behind:
+            seen = to @ pose
+            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, body))
+    return clean_parameters(total)
+
+
+def _perpendicular_to(e3: Array) -> Array:
+    """A unit vector perpendicular to another one."""
+    k = first_smallest(np.abs(_floats(e3)))
+    e = cross(np.eye(3)[k], e3)
+    return np.asarray(e / norm(e))
+
+
+def _floats(values: Array) -> Array:
+    """Numbers to decide from."""
+    return values if values.dtype != object else at_sample(values)
+
+
+def _strut(leg: _Serial) -> LegForm:
+    """A strut: [joint at A] [slide], with B behind the slide."""
+    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
+    Xn, count, unit = numbers.X, len(numbers.letters), np.eye(3)
+    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
+    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, free_joint)
+    if free_joint == "R":
+        leg.require_in_plane(Xn[0].R[:, 2])
+    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
+    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
+    E, sign = leg.axes(count - 1, side * slide.R[:, 2], Xn[0].R[:, 2], side * z)
+    tube = leg.gathered(count - 1, E)
+    rod = leg.gathered(count, product(slide.R.T, E), end.p)
+    cross_inertia: Scalar = 0.0
+    if free_joint == "U":
+        cross_inertia = leg.gathered(1, unit)[9]
+        number = leg.numeric(1, unit)
+        leg.require_on_axis("cross", number[0], number[1:3])
+    if free_joint == "S":
+        leg.require_axisymmetric("tube", leg.numeric(count - 1, _floats(E)), length)
+    slider = leg.numeric(count, product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
+    leg.require_on_axis("slider", slider[0], slider[1:3])
+    if free_joint == "S":
+        leg.require_axisymmetric("slider", slider, length)
+    zero = -dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
+    return LegForm(
+        name=leg.name,
+        kind="strut",
+        joint_at_a=free_joint,
+        A=X0.p,
+        B=frame.p,
+        body=body,
+        first=clean(X0.R[:, 2]),
+        tube=tube,
+        rod=rod,
+        cross=cross_inertia,
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
+        passive=leg.passive(0, sign, outward),
+    )
+
+
+def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
+    """Where B of a strut is behind A at q = 0, in the frame behind the joint at A."""
+    o = plus(chain.X[-2].p, product(chain.X[-2].R, chain.X[-1].p))
+    return np.asarray(o * np.array([1.0, 1.0, 0.0])) if free_joint == "R" else o
+
+
+def _rod(leg: _Serial) -> LegForm:
+    """A rod: [drive] [joint at A], with B behind them."""
+    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
+    Xn, count, revolute = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
+    X0, X1 = chain.X[0], chain.X[1]
+    n = clean(X0.R[:, 2])
+    # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
+    first = clean(product(X0.R, X1.R[:, 2]))
+    if revolute and free_joint != "S":
+        first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
+    flat = np.ones(3)
+    if free_joint == "R":
+        leg.require_in_plane(Xn[0].R[:, 2] if revolute else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
+        flat = np.array([1.0, 1.0, 0.0])
+    d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
+    length = norm(d)
+    A, carriage = carriage_of(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
+    E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
+    rod = leg.gathered(count, clean(E))
+    cross_inertia: Scalar = 0.0
+    if free_joint == "U":
+        ring, number = leg.gathered(2, np.eye(3)), leg.numeric(2, np.eye(3))
+        leg.require_on_axis("cross", number[0], number[1:4], "centre")
+        cross_inertia = ring[9]
+        rod = rod + np.concatenate([ring[:1], np.zeros(9)])
+    if free_joint == "S":
+        leg.require_axisymmetric("rod", leg.numeric(count, _floats(E)), float(np.linalg.norm(dn)))
+    return LegForm(
+        name=leg.name,
+        kind="rod",
+        joint_at_a=free_joint,
+        A=A,
+        B=frame.p,
+        body=body,
+        axis=n,
+        first=first,
+        length=length,
+        rod=rod,
+        cross=cross_inertia,
+        carriage=carriage,
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
+        passive=leg.passive(1, sign, outward),
+    )

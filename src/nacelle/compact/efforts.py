@@ -1,0 +1,419 @@
+"""What joints, rods, springs and dampers require in the general form, beside inertia.
+
+Friction, springs and rotors in the joints of the general form, and what rods require.
+
+Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
+
+    friction(q') + k (q - q_0)                    N m or N; of a spherical joint a moment along w
+
+k, q_0 stiffness and rest position of a spring. A joint of the tree has q' among the rates: the force is one
+along that rate. A closure has q' = e . w or e . v, e its axis, w and v the angular velocity and velocity of
+its second body relative to the first: +e times the force acts on the second body, -e on the first. Its
+acceleration, for rotors, differentiates this with e carried by the first body (w_1, w_2 of the two bodies,
+a_1, a_2 accelerations of their points, v_rel the relative velocity):
+
+    revolute  q'' = e . (w_2' - w_1' - w_1 x w_2)      prismatic  q'' = e . (a_2 - a_1 - 2 w_1 x v_rel)
+
+A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v_B - v_A) / |d|^2. Its masses
+m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
+moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the tie's axes.
+
+Angular dampers between two bodies in the general form: moments on nodes and on the nacelle.
+
+With w_1, w_2 the angular velocities of the bodies in base axes the motion has to overcome n = c (w_2 - w_1),
+which is +n on the second body and -n on the first.
+
+Springs between two bodies in the general form: forces on nodes and on the nacelle.
+
+The two points are taken to base axes, d = P_2 - P_1 with l = |d| and l' = d . (v_2 - v_1) / l; the motion has
+to overcome F = k (l - l_0) + c l', which is +F d / l on the second body at P_2 and -F d / l on the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nacelle.compact.actuators import node_closure_axes
+from nacelle.compact.legs import ClosureRate, Legs, MechanismMotion, merge
+from nacelle.compact.motion import angular_velocity, columns, velocity, with_root
+from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.placed import Placed
+from nacelle.compact.required import Counted, Required, on_both_sides
+from nacelle.compact.ties import Tie, TieKey, far_acceleration, slip
+from nacelle.compact.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
+from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
+from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.kinematics.legs.rods import MassPointRod
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
+from nacelle.model.leg import BASE
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
+from nacelle.spatial.screw import Twist, Wrench
+
+
+def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Angular dampers between bodies, where friction counts."""
+    placed = legs.placed
+    if not counted.friction:
+        return
+    for damper in placed.robot.dampers:
+        first, second = (_angular_velocity(placed, motion, body) for body in damper.bodies)
+        moment = scaled(damper.damping, add(second, -first))
+        for body, n in zip(damper.bodies, (-moment, moment), strict=True):
+            _put_moment(placed, into, body, n)
+
+
+def _angular_velocity(placed: Placed, motion: MechanismMotion, body: int) -> Array:
+    """Angular velocity of a body, base axes."""
+    if body == BASE:
+        return ZERO
+    if body in placed.nacelle.poses:
+        return motion.frames[body].w
+    node, _ = placed.trees.place[body]
+    moved = columns(placed.trees, node, ZERO)
+    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    _, angular = with_root(placed.trees, node, ZERO, twist, motion.frames)
+    return placed.trees.up(node, angular)
+
+
+def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> None:
+    """Put a moment, base axes, on a body."""
+    if body == BASE:
+        return
+    if body in placed.nacelle.poses:
+        into.on_nacelle(body, placed.nacelle.poses[body].p, ZERO, moment)
+        return
+    node, _ = placed.trees.place[body]
+    into.on_node(node, ZERO, placed.trees.down(node, moment))
+
+
+# ---- springs between two bodies in the general form: forces on nodes and on the nacelle
+
+
+def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Springs between bodies where these count, their dampers where friction does."""
+    placed = legs.placed
+    for spring in placed.robot.springs:
+        ends = list(zip(spring.bodies, spring.points, strict=True))
+        line = line_between(*(_place(placed, *end) for end in ends))
+        value: Scalar = spring.pull(line.length) if counted.springs else 0.0
+        if counted.friction and not is_zero(spring.damping):
+            first, second = (_velocity(placed, motion, *end) for end in ends)
+            value = value + spring.damping * dot(line.direction, add(second, -first))
+        force = scaled(value, line.direction)
+        for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
+            _put_force(placed, into, body, local, point, f)
+
+
+def _place(placed: Placed, body: int, local: Array) -> Array:
+    """A point of a body in base axes."""
+    if body == BASE:
+        return local
+    if body in placed.nacelle.poses:
+        return placed.nacelle.point(body, local)
+    node, at = _on_node(placed, body, local)
+    return placed.trees.point(node, at)
+
+
+def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
+    """The node of a body of a leg, and a point of the body in its axes."""
+    node, frame = placed.trees.place[body]
+    return node, plus(frame.p, product(frame.R, local))
+
+
+def _velocity(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Array:
+    """Velocity of a point of a body, base axes."""
+    if body == BASE:
+        return ZERO
+    if body in placed.nacelle.poses:
+        return motion.frames[body].velocity(local)
+    node, at = _on_node(placed, body, local)
+    moved = columns(placed.trees, node, at)
+    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    linear, _ = with_root(placed.trees, node, at, twist, motion.frames)
+    return placed.trees.up(node, linear)
+
+
+def _put_force(placed: Placed, into: Required, body: int, local: Array, point: Array, force: Array) -> None:
+    """Put a force, base axes, on a point of a body, `local` in its frame and `point` in base axes."""
+    if body == BASE:
+        return
+    if body in placed.nacelle.poses:
+        into.on_nacelle(body, point, force, ZERO, local)
+        return
+    node, at = _on_node(placed, body, local)
+    into.on_node(node, placed.trees.down(node, force), ZERO, at)
+
+
+# ---- friction, springs and rotors in the joints of the general form, and what rods require
+
+
+def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """What rods require beside the masses at their ends: the mass between them, and friction."""
+    placed = legs.placed
+    trees, robot = placed.trees, placed.robot
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            link = tie.link
+            if link is None or tie.rows[0].kind != "rod":
+                continue
+            if tie.body is not None:
+                a_own = motion.state.acceleration(tie)
+                a_far = motion.state.end_acceleration(tie)
+            else:
+                assert tie.other is not None
+                other, point = tie.other
+                a_own = trees.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
+                a_far = trees.up(other, motion.nodes[other].acceleration(point), tie.axes)
+            between = link.masses[2] if counted.inertia else 0.0
+            f_own, f_far = scaled(between, a_far), scaled(between, a_own)
+            n_own: Array = ZERO
+            n_far: Array = ZERO
+            rod = link if isinstance(link, MassPointRod) else None
+            terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)] if rod is not None else []
+            if rod is not None and counted.friction and any(any(t) for t in terms):
+                w_own, w_far = _turns(placed, motion, tie)
+                d = tie.rows[0].force
+                # For the rod's angular velocity, and for a moment on it as a pair of forces.
+                over = scaled(divide(1.0, rod.length2), d)
+                w = crossed(over, _slip_of(legs, motion, tie))
+                near, far = terms if tie.first else terms[::-1]
+                n_own = _spherical(near, add(w, -w_own), counted.smooth)
+                n_far = _spherical(far, add(w, -w_far), counted.smooth)
+                pair = crossed(add(n_own, n_far), over)
+                f_far, f_own = add(f_far, pair), add(f_own, -pair)
+            sides = Wrench(f_own, -n_own), Wrench(f_far, -n_far)
+            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
+
+
+def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
+    if not friction or not friction[0]:
+        return ZERO
+    return spherical_friction(friction[0], rate, smooth)
+
+
+def _slip_of(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
+    """Velocity of the far point relative to the leg's point, tie axes."""
+    return slip(legs.placed.trees, tie, motion.u, motion.frames)
+
+
+def _second_slip(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
+    """Velocity of the second side of a closure relative to the first, tie axes."""
+    slip = _slip_of(legs, motion, tie)
+    return slip if tie.first else -slip
+
+
+def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Friction and springs of joints of the tree, each along its own rate."""
+    robot = legs.placed.robot
+    nacelle = set(robot.nacelle.joints)
+    for j in range(robot.tree):
+        joint = robot.joints[j]
+        if joint.successor in legs.placed.parts.omitted:
+            continue
+        rate = robot.platform_nv + robot.v_slices[j].start
+        rates = motion.w if j in nacelle else motion.u
+        gather = into.nacelle if j in nacelle else into.gamma
+        for number, primitive in enumerate(joint.primitives):
+            spring, terms = _acting(joint, number, counted)
+            if stop_of(joint, number) is not None:
+                q = legs.placed.now.coordinate(j, number)
+                merge(gather, {rate: _stop(joint, number, q, rates.get(rate, 0.0), counted)})
+            if spring is not None:
+                merge(gather, {rate: spring.held_force(legs.placed.now.coordinate(j, number))})
+            if terms and primitive is Primitive.SPHERICAL:
+                w = pack([rates.get(rate + i, 0.0) for i in range(3)])
+                values = spherical_friction(terms, w, counted.smooth)
+                merge(gather, {rate + i: values[i] for i in range(3)})
+            elif terms:
+                merge(gather, {rate: axis_friction(terms, rates.get(rate, 0.0), counted.smooth)})
+            rate += primitive.nv
+
+
+def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
+    """The spring and the friction terms of an axis of a joint that count."""
+    return (
+        joint.springs[number] if counted.springs and joint.springs else None,
+        joint.friction[number] if counted.friction and joint.friction else (),
+    )
+
+
+def _stop(joint: Joint, number: int, q: Scalar, rate: Scalar, counted: Counted) -> Scalar:
+    """What an end stop of an axis requires: its spring as springs count, its damper as friction does."""
+    return stop_effort(joint, number, q, rate, spring=counted.springs, damper=counted.friction)
+
+
+def _acts(joint: Joint, counted: Counted) -> bool:
+    """Whether a joint has friction, springs or end stops that count."""
+    rubs = counted.friction and (any(joint.friction) or any(joint.stops))
+    return bool(rubs or (counted.springs and joint.is_sprung))
+
+
+def _effort(
+    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Counted
+) -> Wrench:
+    """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
+
+    With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
+    body relative to the first,
+
+        along e    friction(e . w or, of a prismatic axis, e . v) + spring(q)
+
+    and in a spherical joint friction along w.
+
+    Args:
+        placed: where the robot is.
+        index: the closure.
+        axes: node in whose axes all vectors are written; 0 for the base.
+        slip: gives v, where an axis needs it.
+        turn: w.
+        counted: what counts.
+    """
+    joint = placed.robot.joints[index]
+    force: Array = ZERO
+    moment: Array = ZERO
+    for number, e in enumerate(node_closure_axes(placed, index, axes)):
+        primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
+        if primitive is Primitive.SPHERICAL:
+            moment = add(moment, spherical_friction(terms, turn, counted.smooth) if terms else ZERO)
+            continue
+        value: Scalar = 0.0
+        if terms:
+            value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
+        if stop_of(joint, number) is not None:
+            q = placed.now.coordinate(index, number)
+            rate = dot(e, turn if primitive.is_rotation else slip())
+            value = value + _stop(joint, number, q, rate, counted)
+        if spring is not None:
+            value = value + spring.held_force(placed.now.coordinate(index, number))
+        if primitive.is_rotation:
+            moment = add(moment, scaled(value, e))
+        else:
+            force = add(force, scaled(value, e))
+    return Wrench(force, moment)
+
+
+def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Friction and springs of the legs' closures: equal and opposite on both sides."""
+    placed = legs.placed
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            if (
+                tie.joint < 0
+                or isinstance(tie.link, MassPointRod)
+                or not _acts(placed.robot.joints[tie.joint], counted)
+            ):
+                continue
+            kind = placed.robot.joints[tie.joint].kind
+            if tie.body is not None and kind is JointKind.SPHERICAL and placed.trees.root(tie.node) is None:
+                _spherical_end(legs, motion, into, tie, counted)
+                continue
+            w, w_far = _turns(placed, motion, tie)
+            turn = add(w_far, -w) if tie.first else add(w, -w_far)
+            slip = partial(_second_slip, legs, motion, tie)
+            held = _effort(placed, tie.joint, tie.axes, slip, turn, counted)
+            # Along the rates of the second side less the first.
+            against = Wrench(-held.f, -held.n)
+            sides = (against, held) if tie.first else (held, against)
+            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
+
+
+def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Counted) -> None:
+    """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
+    trees = legs.placed.trees
+    body, _ = tie.held
+    assert tie.point is not None
+    moved = columns(trees, tie.node, tie.own, 0)
+    w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
+    terms = legs.placed.robot.joints[tie.joint].friction[0]
+    # Along the relative angular velocity, whichever side counts as first.
+    moment = spherical_friction(terms, w, counted.smooth)
+    into.on_nacelle(body, tie.point, ZERO, moment)
+    for rate, (_, axis) in moved.items():
+        if not all_zero(axis):
+            into.along(rate, -dot(axis, moment))
+
+
+def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
+    placed = legs.placed
+    trees = placed.trees
+    for c in placed.robot.nacelle.closures:
+        joint = placed.robot.joints[c]
+        bodies = (joint.predecessor, joint.successor)
+        if not _acts(joint, counted):
+            continue
+        if not joint.at_point:
+            point = placed.joint_frames(c, 0)[1].p
+            near, far = (motion.frames[body] for body in bodies)
+            slip = partial(_apart, near, far, point)
+            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), counted)
+            into.on_nacelle(bodies[1], point, force, moment)
+            into.on_nacelle(bodies[0], point, -force, -moment)
+        elif all(body in trees.place for body in bodies):
+            nodes = [trees.place[body].node for body in bodies]
+            w = [trees.up(node, motion.nodes[node].w) for node in nodes]
+            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), counted)
+            for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
+                into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
+
+
+def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
+    """Velocity of a body of the nacelle relative to another one at a point, base axes."""
+    near, far = (frame.velocity_at(plus(point, -frame.pose.p)) for frame in (first, second))
+    return add(far, -near)
+
+
+def _turns(placed: Placed, motion: MechanismMotion, tie: Tie) -> tuple[Array, Array]:
+    """Angular velocities on the leg's side of a tie and on the other, in its axes."""
+    trees, nodes = placed.trees, motion.nodes
+    w = trees.up(tie.node, nodes[tie.node].w, tie.axes)
+    if tie.other is None:
+        assert tie.body is not None
+        return w, trees.down(tie.axes, motion.frames[tie.body].w)
+    return w, trees.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
+
+
+def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:
+    """Derivative q'' of the rate of a closure, rad/s^2 or m/s^2, from the motion of both sides.
+
+    Revolute: e . (w_2' - w_1' - w_1 x w_2); prismatic: e . (a_2 - a_1 - 2 w_1 x v_rel), e carried by the
+    first.
+    """
+    tie, e = rate.tie, rate.e
+    w, w_dot, a = _side(legs, motion, tie, far=False)
+    z, z_dot, b = _side(legs, motion, tie, far=True)
+    if rate.revolute:
+        value = dot(e, add(add(z_dot, -w_dot), -crossed(w, z)))
+    else:
+        carrier = w if tie.first else z
+        slip = _slip_of(legs, motion, tie)
+        value = dot(e, add(add(b, -a), scaled(-2.0, crossed(carrier, slip))))
+    return value if tie.first else -value
+
+
+def _side(legs: Legs, motion: MechanismMotion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
+    """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
+    trees = legs.placed.trees
+    if far and tie.body is not None:
+        frame = motion.frames[tie.body]
+        vectors = (frame.w, frame.w_dot, far_acceleration(tie, motion.frames))
+        w, w_dot, a = (trees.down(tie.axes, vector) for vector in vectors)
+        return w, w_dot, a
+    node, point = (tie.node, tie.own) if tie.other is None or not far else tie.other
+    moving = motion.nodes[node]
+    vectors = (moving.w, moving.w_dot, moving.acceleration(point))
+    w, w_dot, a = (trees.up(node, vector, tie.axes) for vector in vectors)
+    return w, w_dot, a
+
+
+WITHOUT_INERTIA = (
+    require_rods,
+    require_efforts,
+    require_closures,
+    require_nacelle_closures,
+    require_line_springs,
+    require_dampers,
+)
+"""What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""

@@ -1,0 +1,341 @@
+"""Inertia and weight of all bodies in the general form.
+
+Every body counts with ten numbers, m, h = m c (3,) and second moments S (3, 3) about a reference point
+(`InertialNumbers`). With a (3,) the acceleration of that point less gravity and T (3, 3) the matrix of
+w' x r + w x (w x r) over r, the motion requires
+
+    f = m a + T h,      n = h x a + sum over i, j of S_ij e_i x T e_j             [KI2007] (12)
+
+- on a link of a leg in the link's own axes. The reference point of a link that holds the nacelle is that
+  point, so that f goes straight to the nacelle and loads no joint of the leg;
+- on a body of the nacelle in its own axes, or by the columns c_i of its orientation, base axes:
+  f = m a + sum h_j c_j'', n = sum c_i x (sum S_ij c_j'' + h_i a);
+- rods and bars as masses at their ends, rotors as i^2 J q'' along their rate.
+
+Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
+
+Inertia of nodes and nacelle bodies by second moments: m, h = m c and the matrix S of second moments.
+
+Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T dm (3, 3), kg m^2, so that its
+inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point accelerates with a + T r, a (3,) that of the
+reference point (gravity taken off) and T (3, 3) the matrix of w' x r + w x (w x r) over r. Summed over the
+mass,
+
+    f = sum (a + T r) dm         = m a + T h
+    n = sum r x (a + T r) dm     = h x a + sum over i, j of S_ij e_i x T e_j
+
+about the reference point, N and N m: each second moment costs as much as the entries of T that it meets.
+
+Inertial numbers that a link passes on to what moves alike: by rules that hold for every geometry.
+
+What lies on the axis of a revolute joint moves as the link before it does, and so do the second moments of a
+link on a prismatic joint; the point where a link holds the nacelle moves with the nacelle. Of the numbers m,
+h, S of a link about its reference point
+
+    revolute    m, h along the axis, S along the axis        count on the link before, where the joint is
+    prismatic   S                                            counts on the link before: both turn alike
+    spherical   m                                            counts on the link before
+    at the end  m                                            counts on the nacelle's body, at that point
+
+([AGH2005] (21)-(23)). What is passed on to the base does nothing. Nothing is decided by numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.compact.bars.rod import rotor
+from nacelle.compact.legs import Legs, MechanismMotion, merge
+from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.placed import Placed
+from nacelle.compact.required import Required
+from nacelle.compact.ties import TieKey
+from nacelle.compact.vectors import (
+    ZERO,
+    acceleration_matrix,
+    add,
+    all_zero,
+    crossed,
+    is_zero,
+    scaled,
+)
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import body_parameters, has_mass
+from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.scalar import Array, Scalar, pack, plus, product, sum_of_products
+
+# Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def numbers_from_parameters(p: Array) -> Array:
+    """Ten numbers m, h (3), S (6), kg, kg m, kg m^2, from ten inertial parameters: S = trace(I)/2 - I."""
+    I = inertia_matrix(p)
+    half = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2])
+    return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
+
+
+def moved_inertia(numbers: Array, R: Array, t: Array) -> Array:
+    """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
+
+    h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
+    """
+    m, h = numbers[0], product(R, numbers[1:4])
+    S = product(product(R, second_moments(numbers)), R.T)
+    # In order, and 0 where they cancel: what is 0 decides what is computed (`nacelle.spatial.rounding`).
+    moments = (sum_of_products([1.0, h[i], t[i], m * t[i]], [S[i, j], t[j], h[j], t[j]]) for i, j in PAIRS)
+    return pack([m, *plus(h, m * t), *moments])
+
+
+def second_moments(numbers: Array) -> Array:
+    """S (3, 3) from the numbers."""
+    S: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        S[i][j] = S[j][i] = value
+    return pack(S)
+
+
+def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
+    """Force f = m a + T h (N) and moment h x a + sum S_ij e_i x T e_j (N m) about the reference point."""
+    m, h = numbers[0], numbers[1:4]
+    f = scaled(m, a)
+    for k in range(3):
+        f = add(f, scaled(h[k], T[:, k]))
+    n = crossed(h, a) if not all_zero(h) else ZERO
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        if is_zero(value):
+            continue
+        if i == j:
+            part = _unit_cross(i, T[:, j])
+        else:
+            # Of two entries on the diagonal of T only their difference counts: w_j^2 - w_i^2.
+            column = pack(
+                [0.0 if k == i else w[j] * w[j] - w[i] * w[i] if k == j else T[k, j] for k in range(3)]
+            )
+            other = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
+            part = add(_unit_cross(i, column), _unit_cross(j, other))
+        n = add(n, scaled(value, part))
+    return f, n
+
+
+def _unit_cross(k: int, vector: Array) -> Array:
+    """e_k x vector."""
+    product: list[Scalar] = [0.0, 0.0, 0.0]
+    i, j = (k + 1) % 3, (k + 2) % 3
+    product[i], product[j] = -vector[j], vector[i]
+    return pack(product)
+
+
+@dataclass(frozen=True)
+class InertialNumbers:
+    """The inertial numbers of a robot as the general form uses them.
+
+    Attributes:
+        nodes: for every node its ten numbers about its reference point.
+        bodies: for every nacelle body its ten numbers about its origin, own axes.
+        rates: for every rate an inertia along it.
+    """
+
+    nodes: dict[int, Array]
+    bodies: dict[int, Array]
+    rates: dict[int, Scalar]
+
+
+# ---- inertia and weight of all bodies in the general form
+
+
+def inertial_numbers(placed: Placed) -> InertialNumbers:
+    """The numbers as the description gives them; rods are masses on what they connect."""
+    robot, place = placed.robot, placed.trees.place
+    nodes: dict[int, Array] = {}
+    bodies: dict[int, Array] = {}
+
+    def put(body: int, numbers: Array) -> None:
+        if body in place:
+            node, frame = place[body]
+            if node:
+                seen = moved_inertia(numbers, frame.R, frame.p)
+                seen = moved_inertia(seen, np.eye(3), -reference_point(placed, node))
+                nodes[node] = plus(nodes[node], seen) if node in nodes else seen
+        else:
+            bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
+
+    for body in range(1, len(robot.bodies)):
+        if body not in placed.parts.omitted and has_mass(robot, body):
+            put(body, numbers_from_parameters(body_parameters(robot, body)))
+    for bar in (tie.bar for ties in placed.ties for tie in ties):
+        if bar is None:
+            continue
+        # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
+        at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
+        for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
+            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+    for rod in placed.rods:
+        for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
+            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+    rates: dict[int, Scalar] = {}
+    for j in range(robot.tree):
+        joint = robot.joints[j]
+        if robot.numeric.joints[j].rotor_inertia and joint.successor not in placed.parts.omitted:
+            rate = robot.platform_nv + robot.v_slices[j].start
+            for k in range(joint.nv):
+                rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+    return InertialNumbers(nodes, bodies, rates)
+
+
+def end_ties(placed: Placed) -> dict[int, TieKey]:
+    """For every node that a locked point joins to the nacelle, its tie."""
+    tie_of: dict[int, TieKey] = {}
+    for leg, ties in enumerate(placed.ties):
+        for number, tie in enumerate(ties):
+            if tie.body is not None and tie.rows and tie.rows[0].kind == "point":
+                tie_of.setdefault(tie.node, TieKey(leg, number))
+    return tie_of
+
+
+def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
+    """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
+    ends = end_ties(placed)
+    return frozenset(
+        node
+        for node, (m, *h) in ((node, values[:4].tolist()) for node, values in numbers.nodes.items())
+        if node in ends and (not is_zero(m) or sum(not is_zero(entry) for entry in h) > 1)
+    )
+
+
+def reference_point(placed: Placed, node: int) -> Array:
+    """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
+    key = end_ties(placed).get(node)
+    return ZERO if key is None else placed.ties[key[0]][key[1]].own
+
+
+def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
+    """Inertia and weight of all bodies, and of rotors, by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
+
+    Args:
+        legs: the robot's legs, eliminated.
+        motion: of nodes and nacelle, gravity taken off the accelerations.
+        numbers: inertial numbers.
+        into: where forces (N) and moments (N m) are gathered.
+    """
+    placed = legs.placed
+    ends = end_ties(placed)
+    for node, values in numbers.nodes.items():
+        moving = motion.nodes[node]
+        if node not in ends:
+            f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
+            into.on_node(node, f, n)
+            continue
+        # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
+        leg, number = ends[node]
+        tie = placed.ties[leg][number]
+        a = motion.state.end_acceleration(tie)
+        f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
+        into.on_tie(ends[node], f)
+        into.on_node(node, ZERO, n)
+    for body, values in numbers.bodies.items():
+        frame = motion.frames[body]
+        f, n = (
+            _columns_wrench(values, frame)
+            if _prefers_columns(values, placed, body)
+            else _own_wrench(values, frame)
+        )
+        into.on_nacelle(body, frame.pose.p, f, n)
+    for rate, inertia in numbers.rates.items():
+        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
+        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
+
+
+def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
+    """Wrench of a nacelle body about its origin from the columns of its axes, base axes.
+
+    f = m a + sum h_j c_j'',  n = sum over i of c_i x t_i,  t_i = sum S_ij c_j'' + h_i a; and since the sum of
+    c_i x c_i'' is 2 w', one of three second moments on the diagonal costs three products alone.
+    """
+    R, ddot, m, h = frame.pose.R, frame.columns_ddot, values[0], values[1:4]
+    f = scaled(m, frame.a)
+    for k in range(3):
+        f = add(f, scaled(h[k], ddot[k]))
+    S = second_moments(values)
+    n: Array = ZERO
+    if not any(is_zero(S[k, k]) for k in range(3)):
+        n = scaled(2.0 * S[0, 0], frame.w_dot)
+        S = pack([[plus(S[i, j], -S[0, 0]) if i == j else S[i, j] for j in range(3)] for i in range(3)])
+    for i in range(3):
+        t = scaled(h[i], frame.a)
+        for j in range(3):
+            t = add(t, scaled(S[i, j], ddot[j]))
+        n = add(n, crossed(R[:, i], t))
+    return f, n
+
+
+def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
+    """Whether a nacelle body's wrench is cheaper from the columns of its axes than in its own axes.
+
+    The columns are there already where legs hold the body at points off its origin.
+    """
+    there = any(
+        tie.body == body and tie.local is not None and not all_zero(tie.local)
+        for ties in placed.ties
+        for tie in ties
+    )
+    return there or sum(not is_zero(value) for value in values[4:]) <= 1
+
+
+def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
+    """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
+    R = frame.pose.R
+    w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
+    f, n = wrench_in_own_axes(values, a, w, acceleration_matrix(w, w_dot))
+    return product(R, f), product(R, n)
+
+
+# ---- inertial numbers that a link passes on to what moves alike
+
+
+def carried_numbers(placed: Placed) -> InertialNumbers:
+    """The inertial numbers of a robot, with what links pass on taken to where it counts."""
+    numbers, trees, ends = inertial_numbers(placed), placed.trees, end_ties(placed)
+    nodes, bodies = dict(numbers.nodes), dict(numbers.bodies)
+    for index, (leg, number) in ends.items():
+        tie = placed.ties[leg][number]
+        if index in nodes and tie.local is not None:
+            mass, nodes[index] = _split(nodes[index], (0,))
+            body, local = tie.held
+            at_point = moved_inertia(mass, np.eye(3), local)
+            bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
+    # What counts about the point where a leg holds the nacelle stays there.
+    for index in reversed(range(1, len(trees.nodes))):
+        if index not in nodes or index in trees.roots or index in ends:
+            continue
+        node = trees.node(index)
+        passed, nodes[index] = _split(nodes[index], _passed_on(node.primitive))
+        if node.parent:
+            # Second moments alone have no place.
+            shift = (
+                node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
+            )
+            there = moved_inertia(passed, node.G.R, shift)
+            nodes[node.parent] = there if node.parent not in nodes else plus(nodes[node.parent], there)
+    return InertialNumbers(nodes, bodies, numbers.rates)
+
+
+def _split(numbers: Array, places: tuple[int, ...]) -> tuple[Array, Array]:
+    """Ten numbers as those at some places, and the others."""
+    listed = numbers.tolist()
+    return (
+        pack([value if k in places else 0.0 for k, value in enumerate(listed)]),
+        pack([0.0 if k in places else value for k, value in enumerate(listed)]),
+    )
+
+
+def _passed_on(primitive: Primitive) -> tuple[int, ...]:
+    """Places of the numbers that are passed on: m, h (3), S by `PAIRS`."""
+    if primitive is Primitive.SPHERICAL:
+        return (0,)
+    if not primitive.is_rotation:
+        return tuple(range(4, 10))
+    axis = primitive.axis
+    return (0, 1 + axis, 4 + PAIRS.index((axis, axis)))

@@ -1,0 +1,641 @@
+"""The general form: rates, accelerations and forces of any robot, each leg on its own.
+
+    rates          M u = g(w)                          leg by leg, from the nacelle
+    accelerations  M u' = g(w') + bias
+    forces         M^T lambda = Gamma                  leg by leg, onto the nacelle
+    nacelle        sum N^T lambda + Gamma_w = load     the only solve, for what passive joints leave free
+
+Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
+
+Loops of the nacelle itself, in base axes: rows over the nacelle's own rates.
+
+A closure between the bodies 1 and 2 of the nacelle, at a point where they meet, locks for each of its rows
+with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
+
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0
+
+v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
+that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
+satisfy the derivative of this, whose part at constant rates `second` gives. An idle spin of a body that hangs
+between spherical joints is a row as well, against the base: n . w_2 = 0, n its axis.
+
+Margins and pivot figures from the factors of the general form, which has them already.
+
+A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
+leg is singular, to first order as the smallest singular value does, so
+
+    margin = s (product p_k)^2
+
+with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
+nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
+than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
+large. Below `TRUSTED` the dense margins (`nacelle.kinematics.margins`) decide.
+
+Fixed pivots lose digits where the multipliers l_ik = m_ik / p_k are large, at most as many as these have: the
+rounding of an elimination is that of a matrix whose entries are |L| |R| (Wilkinson). Their largest size, rows
+counted in the robot's size, is the growth of a state, and its reciprocal the pivot figure: 1 where a pivot is
+the largest entry of its column, and independent of how small the pivots are, which is the margins' part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.compact.motion import NodeMotion, columns, outward
+from nacelle.compact.nacelle import MovingFrame, PlacedNacelle, PoleFrame
+from nacelle.compact.placed import GeneralPlan, Placed
+from nacelle.compact.solve import (
+    Factors,
+    MatrixUnits,
+    Solved,
+    determinant,
+    factorise,
+    multiplied,
+    solve_in_order,
+)
+from nacelle.compact.ties import (
+    Axes,
+    Tie,
+    TieKey,
+    TieMotion,
+    TieRow,
+    basis,
+    closure_rows,
+    coupling_tie,
+    given_accelerations,
+    given_rates,
+    locked_axes,
+    onto_nacelle,
+    second_derivatives,
+    tie_columns,
+    weighed,
+)
+from nacelle.compact.vectors import ZERO, add, is_zero, plus_times
+from nacelle.kinematics.margins import closed_form_margin
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, plus, product
+from nacelle.spatial.screw import AngularMotion
+from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True, eq=False)
+class NacelleLoop:
+    """A closure between two bodies of the nacelle, or between one and the base.
+
+    Attributes:
+        tie: its rows, base axes; forces and moments are those on the second body.
+        bodies: the first and the second body.
+        point: where both meet (3,), base axes, m.
+    """
+
+    tie: Tie
+    bodies: tuple[int, int]
+    point: Array
+
+    def coefficients(self, nacelle: PlacedNacelle, row: TieRow) -> dict[int, Scalar]:
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
+        if self.tie.is_coupling:
+            return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
+        common = nacelle.common(*self.bodies)
+        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
+        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
+        for rate, value in first.items():
+            coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
+        return coefficients
+
+    def second(self, frames: dict[int, MovingFrame]) -> list[Scalar]:
+        """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
+        if self.tie.is_coupling:
+            return [0.0]
+        near, far = (frames[body] for body in self.bodies)
+        arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
+        gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
+        slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
+        first, second = (AngularMotion(frame.w, frame.w_dot) for frame in (near, far))
+        return second_derivatives(self.tie, gap, first, second, lambda: slip)
+
+
+def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
+    """All loops of the nacelle."""
+    loops = []
+    for c in robot.nacelle.closures:
+        joint = robot.joints[c]
+        if joint.at_point:
+            continue
+        if joint.is_coupling:
+            loops.append(NacelleLoop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
+            continue
+        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
+        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
+        _, locked, _ = locked_axes(joint)
+        rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
+        tie = Tie(0, rows, joint=c, arms=arms)
+        loops.append(NacelleLoop(tie, (joint.predecessor, joint.successor), second.p))
+    for spin in nacelle.mechanism.nacelle_spins:
+        pose = nacelle.poses[spin.body]
+        row = TieRow({}, "spin", moment=product(pose.R, np.array(spin.axis)))
+        loops.append(NacelleLoop(Tie(0, (row,)), (BASE, spin.body), pose.p))
+    return loops
+
+
+# ---- margins and pivot figures from the factors of the general form, which has them already
+
+
+TRUSTED = 1e-4
+"""Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
+# Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
+_LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
+FREE = 3.0
+"""Multipliers up to this cost no digit that counts."""
+
+
+def leg_determinant(legs: Legs, leg: int) -> Scalar:
+    """Determinant of a leg's rows up to its sign: the product of its pivots p_k."""
+    return multiplied(_leg_pivots(legs, leg))
+
+
+def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
+    factors = legs.factors[leg]
+    return [factors.pivots[row] for row, _ in factors.order.pivots]
+
+
+def nacelle_determinant(legs: Legs) -> Scalar:
+    """Determinant of the rows that decide the dependent rates of the nacelle."""
+    if legs.dependent is not None:
+        return multiplied(legs.dependent.pivots)
+    return determinant(legs.D.tolist(), MatrixUnits.ones(len(legs.D)))
+
+
+def margins(legs: Legs) -> Array:
+    """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
+    plan = legs.plan
+    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
+    for k in plan.mechanism.iterated_legs:
+        values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
+    if plan.mechanism.dependent:
+        pivots = [nacelle_determinant(legs)] if legs.dependent is None else legs.dependent.pivots
+        values.append(_margin(pivots, plan.margins[-1]))
+    return pack(values)
+
+
+def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
+    if scale <= _LARGE:
+        value = multiplied(pivots)
+        return minimum(1.0, value * value * scale)
+    # A product of a hundred pivots is beyond single precision: groups of them take their parts of the scale.
+    # The bound of each keeps these parts from becoming one number again.
+    part = scale ** (0.5 / len(pivots))
+    groups = [pivots[k : k + _GROUP] for k in range(0, len(pivots), _GROUP)]
+    value = multiplied([minimum(_BOUND, absolute(part ** len(g) * multiplied(g))) for g in groups])
+    return minimum(1.0, value * value)
+
+
+def iterated_distances(legs: Legs) -> list[Scalar]:
+    """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
+
+    One for each leg on its own, and one for all legs that the nacelle's dependent rates hang on, together
+    with these: det of the whole, which does not depend on the rows that were chosen. For plans that are
+    `complete`.
+    """
+    plan = legs.plan
+    values: list[Scalar] = []
+    coupled: list[Scalar] = []
+    for k in plan.mechanism.iterated_legs:
+        (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
+    if plan.mechanism.dependent:
+        values.append(multiplied([*coupled, nacelle_determinant(legs)]))
+    return [value * value for value in values]
+
+
+def growth_figure(legs: Legs) -> Scalar:
+    """`FREE` over the largest multiplier of the legs and of the dependent rates, at most 1.
+
+    A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
+    """
+    largest = _largest(_multipliers(legs))
+    figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
+        if ties and ties[0].rows[0].kind == "strut":
+            reciprocal = factors.reciprocals[0]
+            figure = minimum(figure, reciprocal * reciprocal)
+    return figure
+
+
+def _multipliers(legs: Legs) -> Iterable[Scalar]:
+    """Multipliers that count, rows without units."""
+    for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
+        for row in (*(row for row, _ in factors.order.pivots), *leg.kept):
+            for other, factor in factors.lower[row].items():
+                ratio = leg.units[other] / leg.units[row]
+                yield factor if ratio == 1.0 else factor * ratio
+    if legs.dependent is not None:
+        yield from legs.dependent.multipliers
+
+
+def _largest(values: Iterable[Scalar]) -> Scalar | None:
+    largest: Scalar | None = None
+    for value in values:
+        size = absolute(value)
+        largest = size if largest is None else maximum(largest, size)
+    return largest
+
+
+# ---- the general form: rates, accelerations and forces of any robot, each leg on its own
+
+
+Rates = dict[int, Scalar]
+
+
+def merge(into: Rates, other: Rates) -> Rates:
+    """Sum of two lists of forces by rate."""
+    for rate, value in other.items():
+        before = into.get(rate, 0.0)
+        if not is_zero(value):
+            into[rate] = value if is_zero(before) else before + value
+    return into
+
+
+@dataclass(frozen=True, eq=False)
+class Legs:
+    """All legs of a placed robot, eliminated.
+
+    Attributes:
+        placed: where it is.
+        plan: the decisions.
+        factors: for every leg its elimination.
+    """
+
+    placed: Placed
+    plan: GeneralPlan
+    factors: tuple[Factors, ...]
+
+    def wrench(self, leg: int, multipliers: Rates, *, whole: bool = False) -> Rates:
+        """What multipliers of a leg's rows are along the moving rates of the nacelle.
+
+        Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
+        """
+        forces: Rates = {}
+        start = 0
+        placed = self.placed
+        for number, tie in enumerate(placed.ties[leg]):
+            values = [multipliers.get(start + i) for i in range(len(tie.rows))]
+            start += len(tie.rows)
+            if all(value is None for value in values):
+                continue
+            idle = None if whole else self.plan.idle.get(TieKey(leg, number))
+            force, moment = weighed(tie, values)
+            if tie.foot is not None:
+                tie = replace(tie, point=tie.foot, local=None)
+            merge(forces, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
+        return forces
+
+    @cached_property
+    def loops(self) -> list[NacelleLoop]:
+        """The nacelle's own loops."""
+        return nacelle_loops(self.placed.robot, self.placed.nacelle)
+
+    @cached_property
+    def remaining(self) -> dict[tuple[int, int], Rates]:
+        """For every leg and free row that counts, its multipliers alone."""
+        return {
+            (k, row): factors.remaining(row)
+            for k, (factors, leg) in enumerate(zip(self.factors, self.plan.legs, strict=True))
+            for row in (*(r for r, _ in factors.order.active), *leg.kept)
+        }
+
+    @cached_property
+    def felt(self) -> dict[tuple[int, int], Rates]:
+        """For every leg and free row that counts, the row over the moving rates of the nacelle."""
+        return {
+            (leg, row): self.wrench(leg, values, whole=row in self.plan.legs[leg].kept)
+            for (leg, row), values in self.remaining.items()
+        }
+
+    @cached_property
+    def balance_columns(self) -> list[list[Scalar]]:
+        """For every actuated row what its multiplier, or a unit force of its actuator, is along v (n,)."""
+        columns = []
+        for k, factors in enumerate(self.factors):
+            for row, _ in factors.order.active:
+                column = self.along_v(self.felt[k, row])
+                if (k, row) in self.plan.unit:
+                    column = [value * factors.reciprocals[row] for value in column]
+                columns.append(column)
+        return columns
+
+    @cached_property
+    def dependent_rows(self) -> list[Rates]:
+        """Rows that decide the dependent rates."""
+        rows = [(loop, row) for loop in self.loops for row in loop.tie.rows]
+        own = [
+            loop.coefficients(self.placed.nacelle, row) for loop, row in (rows[k] for k in self.plan.own_rows)
+        ]
+        legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
+        return own + legs
+
+    @cached_property
+    def D(self) -> Array:
+        """The rows over the dependent rates (dependent, dependent): D w_dep = -(the same rows) v."""
+        dependent = self.plan.mechanism.dependent
+        return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
+
+    @cached_property
+    def dependent(self) -> Solved | None:
+        """How D is eliminated, where that is in a fixed order."""
+        order = self.plan.dependent
+        if order is None:
+            return None
+        return solve_in_order(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
+
+    @cached_property
+    def W(self) -> Array:
+        """Dependent rates of the nacelle from v (dependent, n): w_dep = W v."""
+        mechanism = self.plan.mechanism
+        if not mechanism.dependent:
+            return np.zeros((0, len(mechanism.independent)))
+        right = pack([[row.get(rate, 0.0) for rate in mechanism.independent] for row in self.dependent_rows])
+        return self._solved(-right)
+
+    def _solved(self, right: Array) -> Array:
+        """The dependent rates for right-hand sides (dependent,) or (dependent, columns)."""
+        order = self.plan.dependent
+        if order is None:
+            return solve(self.D, right)
+        rows = self.D.tolist()
+        if right.ndim == 1:
+            return solve_in_order(rows, right.tolist(), order.pivots, order.units).f
+        columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
+        return np.stack(columns, axis=1)
+
+    def nacelle_rates(self, v: Array) -> Rates:
+        """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones."""
+        return self._spread(v, self.W)
+
+    def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
+        mechanism = self.plan.mechanism
+        rates: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
+        for i, rate in enumerate(mechanism.dependent):
+            value: Scalar = 0.0 if more is None else more[i]
+            for j in range(len(mechanism.independent)):
+                value = plus_times(value, W[i, j], v[j])
+            rates[rate] = value
+        return rates
+
+    def nacelle_accelerations(self, a: Array, bias: Array | None) -> Rates:
+        """Their derivatives w' from a = dv/dt (n,) and the bias of the motion itself: a, W a + bias."""
+        return self._spread(a, self.W, bias)
+
+    def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
+        """Rates of all legs where the nacelle moves as given; active ones too, unless a leg's are given."""
+        rates: Rates = {}
+        for ties, factors in zip(self.placed.ties, self.factors, strict=True):
+            right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
+            rates |= factors.rates(right, _given(factors, active))
+        return rates
+
+    def right_hand_sides(self, state: TieMotion) -> list[list[Scalar]]:
+        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`ties`)."""
+        return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
+
+    def bias(self, u: Rates, frames: dict[int, MovingFrame]) -> Array | None:
+        """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
+        if not self.plan.mechanism.dependent:
+            return None
+        nodes = outward(self.placed.trees, u, {}, frames)
+        state = TieMotion(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
+        sides = self.right_hand_sides(state)
+        own = [value for loop in self.loops for value in loop.second(frames)]
+        return self._solved(-self.left_over(own, dict(enumerate(sides))))
+
+    def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+        """Right-hand sides of the rows that decide the dependent rates.
+
+        Args:
+            own: of all rows of the nacelle's own loops.
+            sides: of all rows of legs.
+        """
+        right = [own[k] for k in self.plan.own_rows]
+        for k, leg in enumerate(self.plan.legs):
+            for row in leg.kept:
+                value: Scalar = 0.0
+                for i, factor in self.remaining[k, row].items():
+                    value = plus_times(value, factor, sides[k][i])
+                right.append(value)
+        return pack(right)
+
+    def accelerations(self, state: TieMotion, active: Rates | None = None) -> Rates:
+        """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
+        accelerations: Rates = {}
+        for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
+            accelerations |= factors.rates(sides, _given(factors, active))
+        return accelerations
+
+    def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
+        """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
+        total = dict(nacelle)
+        for k, factors in enumerate(self.factors):
+            own = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
+            if own:
+                merge(total, self.wrench(k, factors.forces(own, held=True)[0]))
+        return self.along_v(total)
+
+    def along_v(self, forces: Rates) -> list[Scalar]:
+        """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
+        mechanism = self.plan.mechanism
+        projected = []
+        for j, rate in enumerate(mechanism.independent):
+            value = forces.get(rate, 0.0)
+            for i, other in enumerate(mechanism.dependent):
+                value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
+            projected.append(value)
+        return projected
+
+
+def _given(factors: Factors, active: Rates | None) -> Rates | None:
+    """Active rates of a leg, if all of them are given."""
+    own = [rate for _, rate in factors.order.active]
+    if active is None or any(rate not in active for rate in own):
+        return None
+    return {rate: active[rate] for rate in own}
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismMotion:
+    """Everything that moves.
+
+    Attributes:
+        u: rates of the legs by place, rad/s or m/s.
+        u_dot: their derivatives.
+        nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
+        frames: motion of the nacelle's bodies in base axes, gravity taken off.
+        w: rates of the nacelle by place, m/s and rad/s.
+        w_dot: their derivatives.
+        state: the same as ties know it.
+    """
+
+    u: Rates
+    u_dot: Rates
+    nodes: dict[int, NodeMotion]
+    frames: dict[int, MovingFrame]
+    w: Rates
+    w_dot: Rates
+    state: TieMotion
+
+
+def factorised(plan: GeneralPlan, placed: Placed) -> Legs:
+    """Eliminate all legs."""
+    factors = tuple(
+        factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
+        for ties, leg in zip(placed.ties, plan.legs, strict=True)
+    )
+    return Legs(placed, plan, factors)
+
+
+def motion(
+    legs: Legs,
+    v: Array,
+    a: Array,
+    heavy: frozenset[int] = frozenset(),
+    *,
+    friction: bool = True,
+    pole_held: bool = False,
+) -> MechanismMotion:
+    """The motion of everything at a reduced twist v (n,) and its derivative a (n,).
+
+    w = (v, W v), M u = g(w), w' = (a, W a + bias), M u' = g(w') + bias
+
+    Args:
+        legs: the legs.
+        v: reduced twist (n,), m/s and rad/s, base axes.
+        a: its derivative (n,).
+        heavy: as `TieMotion` has it.
+        friction: as `TieMotion` has it.
+        pole_held: whether it is the platform's pole that has no acceleration; a is zero.
+    """
+    placed = legs.placed
+    w = legs.nacelle_rates(v)
+    still = placed.nacelle.frames(w, {}, ZERO)
+    u = legs.rates(still)
+    w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
+    free = placed.nacelle.frames(w, w_dot, ZERO)
+    states = _States(legs, u, free, heavy, friction, pole_held)
+    u_dot = legs.accelerations(states.at({}))
+    moving = states.at(u_dot)
+    return MechanismMotion(u, u_dot, moving.nodes, states.frames, w, w_dot, moving)
+
+
+class _States:
+    """The motion of everything at given rates, and at accelerations of the legs that are given later."""
+
+    def __init__(
+        self,
+        legs: Legs,
+        u: Rates,
+        free: dict[int, MovingFrame],
+        heavy: frozenset[int],
+        friction: bool,
+        pole_held: bool = False,
+    ) -> None:
+        self.trees, self.u, self.heavy, self.friction = legs.placed.trees, u, heavy, friction
+        self.gravity = np.asarray(legs.placed.robot.gravity)
+        self.free = dict(free)
+        self.frames = {body: frame.against(self.gravity) for body, frame in free.items()}
+        if pole_held:
+            for listed, a_pole in ((self.free, ZERO), (self.frames, -self.gravity)):
+                platform = listed[PLATFORM]
+                assert isinstance(platform, PoleFrame)
+                listed[PLATFORM] = platform.with_pole_at(a_pole)
+
+    def at(self, u_dot: Rates) -> TieMotion:
+        """The motion at accelerations u_dot of the legs' rates."""
+        return TieMotion(
+            self.trees,
+            self.u,
+            nodes=outward(self.trees, self.u, u_dot, self.frames, gravity=self.gravity),
+            frames=self.frames,
+            weightless=outward(self.trees, self.u, u_dot, self.free),
+            free=self.free,
+            gravity=self.gravity,
+            heavy=self.heavy,
+            friction=self.friction,
+        )
+
+
+class GivenMotion(NamedTuple):
+    """How a robot moves, where that is given.
+
+    Attributes:
+        u: rates of legs by place, those of all active joints among them.
+        u_dot: their derivatives.
+        w: rates of the nacelle by place.
+        w_dot: their derivatives.
+        frames: motion of the nacelle's bodies, without gravity.
+    """
+
+    u: Rates
+    u_dot: Rates
+    w: Rates
+    w_dot: Rates
+    frames: dict[int, MovingFrame]
+
+
+def motion_as_given(
+    legs: Legs, given: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+) -> MechanismMotion:
+    """The motion of everything from that of the nacelle and of some joints; the other joints follow.
+
+    M u = g(w) and M u' = g(w') + bias for the rates that are not given.
+    """
+    u = {**legs.rates(given.frames, given.u), **given.u}
+    states = _States(legs, u, given.frames, heavy, friction)
+    u_dot = {**legs.accelerations(states.at({}), given.u_dot), **given.u_dot}
+    moving = states.at(u_dot)
+    return MechanismMotion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureRate:
+    """The rate of a revolute or prismatic closure: of its second body seen from the first.
+
+    Attributes:
+        tie: its tie.
+        e: its axis in the tie's axes, unit vector (3,).
+        revolute: whether it is revolute.
+        actuator: number of its actuator; None if it is passive.
+        rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
+    """
+
+    tie: Tie
+    e: Array
+    revolute: bool
+    actuator: int | None
+    rotor: Scalar
+
+    def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
+        """A unit force along it, N or N m: forces along the rates of the leg, and along those of the nacelle.
+
+        -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
+        """
+        placed, tie = legs.placed, self.tie
+        trees = placed.trees
+        sign = 1.0 if tie.first else -1.0
+        if tie.other is None:
+            near, far = tie_columns(trees, tie), {}
+        else:
+            near = columns(trees, tie.node, tie.own, tie.axes)
+            far = columns(trees, *tie.other, tie.axes)
+        gamma: Rates = {}
+        for side, moved in ((-sign, near), (sign, far)):
+            merge(
+                gamma, {rate: side * dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+            )
+        e = sign * self.e
+        force, moment = (ZERO, e) if self.revolute else (e, ZERO)
+        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)

@@ -1,0 +1,357 @@
+"""The mass matrix along the reduced twist, each leg condensed to its rates.
+
+The kinetic energy of a body with momentum P = m v + w x h and angular momentum L = h x v + I w about its
+reference point is (v . P + w . L) / 2. Over the rates u_l of a leg, with the columns (v_i, w_i) of its
+bodies, that is u_l^T H_l u_l / 2,
+
+    H_ij = sum over bodies of v_i . P_j + w_i . L_j              P_j, L_j momenta at unit rate j, local axes
+
+and with u_l = U_l v, U_l the leg's rates at unit reduced twist v (n,), the energy is v^T M v / 2:
+
+    M = sum over legs of U_l^T H_l U_l  +  nacelle               (n, n); kg, kg m, kg m^2
+
+A leg that holds the nacelle by a point alone is condensed there: K = X^T H X (3, 3) over the velocity of the
+point in local axes, u_l = X v_point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nacelle.compact.actuators import rotor_rates
+from nacelle.compact.bars.require import bar_inertia, bars, residual_energy
+from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
+from nacelle.compact.legs import Legs, MechanismMotion, Rates
+from nacelle.compact.motion import angular_velocity, columns, velocity, with_root
+from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.ties import Tie, outer_velocity, slip, tie_columns
+from nacelle.compact.vectors import (
+    ZERO,
+    add,
+    all_zero,
+    crossed,
+    inner,
+    is_zero,
+    plus_times,
+    scaled,
+)
+from nacelle.kinematics.legs.rods import MassPointRod
+from nacelle.model.leg import PLATFORM
+from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+from nacelle.spatial.screw import Twist
+
+Square = list[list[Scalar]]
+
+
+def momentum(numbers: Array, twist: Twist) -> tuple[Array, Array]:
+    """Momentum m v + w x h, kg m/s, and h x v + I w, kg m^2/s, of a body about its reference point."""
+    v, w = twist
+    m, h = numbers[0], numbers[1:4]
+    S = second_moments(numbers)
+    linear = add(scaled(m, v), crossed(w, h) if not all_zero(h) else ZERO)
+    angular = crossed(h, v) if not all_zero(h) else ZERO
+    if not all_zero(w) and not all_zero(numbers[4:]):
+        trace = S[0, 0] + S[1, 1] + S[2, 2]
+        I = pack([[(trace if i == j else 0.0) - S[i, j] for j in range(3)] for i in range(3)])
+        angular = add(angular, product(I, w))
+    return linear, angular
+
+
+def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[int, int], Scalar]:
+    """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
+    placed = legs.placed
+    rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
+    own = set(rates)
+    H: dict[tuple[int, int], Scalar] = {}
+
+    def put(i: int, j: int, value: Scalar) -> None:
+        key = (max(i, j), min(i, j))
+        if not is_zero(value):
+            H[key] = value if key not in H else H[key] + value
+
+    for node, values in numbers.nodes.items():
+        moved = columns(placed.trees, node, reference_point(placed, node))
+        if not own & set(moved) or placed.trees.root(node) is not None:
+            continue
+        listed = sorted(moved)
+        for place, i in enumerate(listed):
+            linear, angular = momentum(values, moved[i])
+            for j in listed[: place + 1]:
+                v, w = moved[j]
+                put(i, j, _dots(v, linear, w, angular))
+    for rate, inertia in numbers.rates.items():
+        if rate in own:
+            put(rate, rate, inertia)
+    return H
+
+
+def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
+    total: Scalar = 0.0
+    for a, b in ((v, linear), (w, angular)):
+        if not all_zero(a) and not all_zero(b):
+            value = dot(a, b)
+            total = value if is_zero(total) else total + value
+    return total
+
+
+def held_point(legs: Legs, leg: int) -> int | None:
+    """Number of the tie by which a leg holds the nacelle, if that is a point and nothing else.
+
+    None also where the leg has no fewer rates than v: then its rates are the shorter way.
+    """
+    placed, plan = legs.placed, legs.plan.legs[leg]
+    if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
+        return None
+    outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
+    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.trees) for tie in placed.ties[leg]):
+        return None
+    number = outer[0]
+    tie = placed.ties[leg][number]
+    start = sum(len(other.rows) for other in placed.ties[leg][:number])
+    rows = {start + k for k, row in enumerate(tie.rows) if row.kind == "point"}
+    inner = {
+        k
+        for k in range(sum(len(other.rows) for other in placed.ties[leg]))
+        if k not in range(start, start + len(tie.rows))
+    }
+    pivots = {row for row, _ in plan.order.pivots}
+    return number if tie.local is not None and pivots <= rows | inner else None
+
+
+def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scalar]) -> Array:
+    """Inertia (3, 3) of a leg at the point where it holds the nacelle, base axes.
+
+    K = X^T H X in the tie's axes, X the leg's rates at unit velocities of the point.
+    """
+    placed, factors = legs.placed, legs.factors[leg]
+    ties = placed.ties[leg]
+    tie = ties[number]
+    start = sum(len(other.rows) for other in ties[:number])
+    count = sum(len(other.rows) for other in ties)
+    own = [rate for _, rate in factors.order.pivots]
+    X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
+    K: Square = [[0.0] * 3 for _ in range(3)]
+    for i, j, value in _condensed(H, X, own):
+        K[i][j] = K[j][i] = value
+    if tie.axes == 0:
+        return pack(K)
+    up = placed.trees.up
+    half = [up(tie.axes, pack(row)) for row in K]
+    full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
+    return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+
+
+def _condensed(
+    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int]
+) -> Iterator[tuple[int, int, Scalar]]:
+    """Entries (i, j <= i) of X^T H X, H by pairs of the rates `own`."""
+    for i in range(len(X)):
+        weighed: dict[int, Scalar] = {}
+        for a in own:
+            weighed[a] = 0.0
+            for b in own:
+                weighed[a] = plus_times(weighed[a], H.get((max(a, b), min(a, b)), 0.0), X[i][b])
+        for j in range(i + 1):
+            value: Scalar = 0.0
+            for a in own:
+                value = plus_times(value, X[j][a], weighed[a])
+            yield i, j, value
+
+
+def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
+    """M (n, n) along the reduced twist."""
+    total = _MassSum(legs)
+    total.put_bars(numbers)
+    total.put_legs(numbers)
+    total.put_nodes(numbers)
+    total.put_rods()
+    total.put_bodies(numbers)
+    total.put_nacelle_rates(numbers)
+    return total.matrix()
+
+
+class _MassSum:
+    """The lower triangle of M, summed over what moves; all motions at unit entries of the reduced twist."""
+
+    def __init__(self, legs: Legs) -> None:
+        self.legs, self.placed = legs, legs.placed
+        self.n = len(legs.plan.mechanism.independent)
+        self.total: Square = [[0.0] * self.n for _ in range(self.n)]
+        self.frames: list[dict[int, MovingFrame]] = []
+        self.rates: list[Rates] = []
+        # Legs that are condensed with their bars.
+        self.condensed: set[int] = set()
+        for k in range(self.n):
+            self.frames.append(self.placed.nacelle.frames(legs.nacelle_rates(_unit_twist(legs, k)), {}, ZERO))
+            self.rates.append(legs.rates(self.frames[k]))
+
+    def matrix(self) -> Array:
+        """M (n, n)."""
+        return pack([[self.total[max(i, j)][min(i, j)] for j in range(self.n)] for i in range(self.n)])
+
+    def put(self, i: int, j: int, value: Scalar) -> None:
+        """Add to one entry."""
+        if not is_zero(value):
+            self.total[i][j] = value if is_zero(self.total[i][j]) else self.total[i][j] + value
+
+    def put_twists(self, numbers: Array, twists: list[Twist]) -> None:
+        """A body with these twists at unit v: v_i . P_j + w_i . L_j."""
+        for i, twist in enumerate(twists):
+            linear, angular = momentum(numbers, twist)
+            for j, (v, w) in enumerate(twists[: i + 1]):
+                self.put(i, j, _dots(v, linear, w, angular))
+
+    def put_end(self, K: Array, tie: Tie) -> None:
+        """Inertia K (3, 3), base axes, at the point that a tie holds."""
+        points = [frame[tie.held[0]].velocity(tie.held[1]) for frame in self.frames]
+        for i, point in enumerate(points):
+            felt = pack([inner(row, point.tolist()) for row in K.tolist()])
+            for j in range(i + 1):
+                self.put(i, j, inner(points[j].tolist(), felt.tolist()))
+
+    def put_bars(self, numbers: InertialNumbers) -> None:
+        """Legs with bars in a form of their own."""
+        for key, tie, _, form in bars(self.placed):
+            drive = leg_inertia(self.legs, numbers, key.leg)
+            K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0))
+            self.put_end(K, tie)
+            self.condensed.add(key.leg)
+
+    def put_legs(self, numbers: InertialNumbers) -> None:
+        """The other legs: condensed at the point that they hold, or over their rates."""
+        for leg, ties in enumerate(self.placed.ties):
+            if leg in self.condensed:
+                continue
+            H = leg_inertia(self.legs, numbers, leg)
+            number = held_point(self.legs, leg)
+            if number is not None:
+                K = end_inertia(self.legs, leg, number, H)
+                self.put_end(K, ties[number])
+                continue
+            own = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
+            for i, j, value in _condensed(H, self.rates, own):
+                self.put(i, j, value)
+
+    def put_nodes(self, numbers: InertialNumbers) -> None:
+        """Nodes of legs that hang from the nacelle."""
+        trees = self.placed.trees
+        for node, values in numbers.nodes.items():
+            if trees.root(node) is None:
+                continue
+            point = reference_point(self.placed, node)
+            moved = columns(trees, node, point)
+            twists = []
+            for frames, rates in zip(self.frames, self.rates, strict=True):
+                own = Twist(velocity(moved, rates), angular_velocity(moved, rates))
+                twists.append(with_root(trees, node, point, own, frames))
+            self.put_twists(values, twists)
+
+    def put_rods(self) -> None:
+        """What the two ends of rods have in common."""
+        for ties in self.placed.ties:
+            for tie in ties:
+                if not isinstance(tie.link, MassPointRod):
+                    continue
+                pairs = [
+                    _rod_ends(self.legs, tie, frames, rates)
+                    for frames, rates in zip(self.frames, self.rates, strict=True)
+                ]
+                for i in range(self.n):
+                    for j in range(i + 1):
+                        cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
+                        self.put(i, j, tie.link.masses[2] * cross)
+
+    def put_bodies(self, numbers: InertialNumbers) -> None:
+        """Bodies of the nacelle."""
+        for body, values in numbers.bodies.items():
+            based = _in_base(values, self.placed.nacelle.poses[body].R)
+            self.put_twists(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
+
+    def put_nacelle_rates(self, numbers: InertialNumbers) -> None:
+        """Rotors at joints of the nacelle."""
+        for rate, inertia in numbers.rates.items():
+            if rate in self.legs.plan.mechanism.w_rates:
+                row = [self.legs.nacelle_rates(unit).get(rate, 0.0) for unit in np.eye(self.n)]
+                for i in range(self.n):
+                    for j in range(i + 1):
+                        self.put(i, j, inertia * row[i] * row[j])
+
+
+def _unit_twist(legs: Legs, k: int) -> Array:
+    """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
+    nacelle, independent = legs.placed.nacelle, legs.plan.mechanism.independent
+    unit: Array = np.eye(len(independent))[k]
+    if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
+        return unit
+    arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
+    moved = crossed(np.eye(3)[independent[k] - 3], arm)
+    return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
+
+
+def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, MovingFrame], u: Rates) -> tuple[Array, Array]:
+    """Velocities of a rod's two points, in the same axes."""
+    trees = legs.placed.trees
+    if tie.other is None:
+        return velocity(tie_columns(trees, tie), u), outer_velocity(trees, tie, frames)[0]
+    near, far = (velocity(columns(trees, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
+    return near, far
+
+
+def _in_base(values: Array, R: Array) -> Array:
+    """Numbers of a nacelle body about its origin, in base axes."""
+    h = ZERO
+    for k in range(3):
+        h = add(h, scaled(values[1 + k], R[:, k]))
+    S: dict[tuple[int, int], Scalar] = dict.fromkeys(PAIRS, 0.0)
+    for (i, j), value in zip(PAIRS, values[4:], strict=True):
+        if is_zero(value):
+            continue
+        for p, q in PAIRS:
+            part = R[p, i] * R[q, j] if i == j else R[p, i] * R[q, j] + R[p, j] * R[q, i]
+            S[p, q] = plus_times(S[p, q], value, part)
+    return pack([values[0], *h, *(S[pair] for pair in PAIRS)])
+
+
+def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers) -> Scalar:
+    """Kinetic energy (J): half of twist times momentum of all bodies, rods and rotors."""
+    placed = legs.placed
+    total: Scalar = 0.0
+    for node, values in numbers.nodes.items():
+        point = reference_point(placed, node)
+        moved = columns(placed.trees, node, point)
+        own = Twist(velocity(moved, motion.u), motion.nodes[node].w)
+        if placed.trees.root(node) is not None:
+            within = Twist(own.v, angular_velocity(moved, motion.u))
+            own = with_root(placed.trees, node, point, within, motion.frames)
+        linear, angular = momentum(values, own)
+        total = plus_times(total, 0.5, _dots(own.v, linear, own.w, angular))
+    for body, values in numbers.bodies.items():
+        frame = motion.frames[body]
+        linear, angular = momentum(_in_base(values, frame.pose.R), Twist(frame.v, frame.w))
+        total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
+    for rate, inertia in numbers.rates.items():
+        value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
+        total = plus_times(total, 0.5 * inertia, value * value)
+    for ties in placed.ties:
+        for tie in ties:
+            if tie.link is not None and tie.rows[0].kind == "rod":
+                near, far = _rod_ends(legs, tie, motion.frames, motion.u)
+                total = plus_times(total, tie.link.masses[2], dot(near, far))
+    for _, tie, bar, form in bars(placed):
+        v = slip(placed.trees, tie, motion.u, motion.frames)
+        if bar.is_strut:
+            v = placed.trees.up(tie.axes, v)
+            K = bar_inertia(legs, tie, form, 0.0)
+            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
+        else:
+            total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
+    for closing in rotor_rates(placed):
+        gamma, nacelle = closing.unit_force(legs)
+        speed: Scalar = 0.0
+        for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
+            for key_, factor in factors.items():
+                speed = plus_times(speed, factor, rates[key_])
+        total = plus_times(total, 0.5 * closing.rotor, speed * speed)
+    return total

@@ -1,0 +1,290 @@
+"""The general form as physics functions: one formulation for every robot and every model.
+
+    place -> eliminate -> motion -> required forces -> nacelle's balance
+
+    M_l u_l = g_l(w)                 rates u_l of each leg from those of the nacelle w, which v (n,) gives
+    M_l u_l' = g_l(w') + bias        and their derivatives
+    M_l^T lambda_l = Gamma_l         multipliers of the leg's ties that hold what its motion requires
+    sum N_l^T lambda_l + Gamma_w = J_r^-T tau + load          the balance along v, for the actuator forces tau
+
+All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+twist from outside. Legs are written in the axes of their own links, the nacelle in base axes; SI units.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
+from nacelle.compact.bars.require import require_bars
+from nacelle.compact.efforts import (
+    WITHOUT_INERTIA,
+    closure_acceleration,
+    require_closures,
+    require_dampers,
+    require_efforts,
+    require_line_springs,
+    require_nacelle_closures,
+    require_rods,
+)
+from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
+from nacelle.compact.legs import Legs, MechanismMotion, growth_figure, margins, motion
+from nacelle.compact.mass import kinetic_energy, mass_matrix
+from nacelle.compact.placed import (
+    Way,
+    active_rates,
+    is_counted_from_pole,
+    is_direct,
+)
+from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
+from nacelle.compact.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.compact.solve import MatrixUnits, determinant
+from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
+from nacelle.dynamics.actuators import least_norm_forces
+from nacelle.dynamics.energy import potential
+from nacelle.dynamics.state import State
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.papers.bodies import mass_figure
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, sqrt
+from nacelle.spatial.solve import solve
+
+
+def guards(legs: Legs) -> dict[str, Array]:
+    """What says whether the results can be trusted: "pivot", the growth figure, and "margins" (legs,)."""
+    return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
+
+
+def _moving(
+    legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
+) -> MechanismMotion:
+    """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
+    heavy = heavy_ends(legs.placed, carried_numbers(legs.placed))
+    return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
+
+
+def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array | None = None) -> Required:
+    """Everything that a motion requires; `tau` (actuators,) is taken off."""
+    placed = legs.placed
+    into = Required(placed)
+    require_inertia(legs, moving, carried_numbers(legs.placed), into)
+    for rate in rotor_rates(placed):
+        into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
+    require_rods(legs, moving, into, counted)
+    require_bars(legs, moving, into, counted)
+    require_efforts(legs, moving, into, counted)
+    require_closures(legs, moving, into, counted)
+    require_nacelle_closures(legs, moving, into, counted)
+    require_line_springs(legs, moving, into, counted)
+    require_dampers(legs, moving, into, counted)
+    if tau is not None:
+        for place_, k in active_rates(placed.robot).items():
+            into.along(place_, -tau[k])
+        for rate in driven_closure_rates(placed).values():
+            if rate.actuator is not None:
+                into.along_closure(legs, rate, -tau[rate.actuator])
+    return into
+
+
+def along_twist(legs: Legs, into: Required) -> list[Scalar]:
+    """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
+    gamma = inward(into)
+    held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
+    return legs.along_v(ties_on_nacelle(legs, into, held))
+
+
+def _about_pole(legs: Legs, load: Array) -> Array:
+    """A force along v with its moment about the nacelle's pole."""
+    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
+    if nacelle.pole is None or all_zero(load):
+        return load
+    place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
+    force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
+    shift = crossed(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
+    return pack(
+        [
+            load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
+            for r in mechanism.independent
+        ]
+    )
+
+
+def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
+    """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
+    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
+    if nacelle.pole is None or nacelle.pole.local is None:
+        return a
+    rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
+    now = dict(zip(mechanism.independent, v.tolist(), strict=True))
+    w, w_dot = (pack([values.get(k, 0.0) for k in (3, 4, 5)]) for values in (now, rates))
+    moved = product(acceleration_matrix(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
+    return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
+
+
+def settled_way(
+    robot: Robot,
+    *,
+    asymmetric: bool = True,
+    bar_axes: bool | None = None,
+    friction: bool = True,
+    **options: Any,
+) -> tuple[Way, Counted]:
+    """How the form is written, and what counts; bars are `bar_axes` where that is shorter."""
+    way = Way(True, has_bar_axes(robot, friction=friction) if bar_axes is None else bar_axes, asymmetric)
+    return way, Counted(friction, **options)
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+def inverse(
+    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
+) -> dict[str, Array]:
+    """Actuator forces (N, N m), smallest pivot and margins; options as in `settled_way`."""
+    way, counted = settled_way(robot, asymmetric=False, **options)
+    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
+    moving = _moving(legs, v, a, friction=counted.friction)
+    return {**actuator_forces(legs, moving, counted, load), "margins": margins(legs)}
+
+
+def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Counted, load: Array) -> dict[str, Array]:
+    """Actuator forces (N, N m) of a motion, and the smallest pivot."""
+    robot = legs.placed.robot
+    into = required(legs, moving, counted)
+    if is_direct(legs.plan):
+        force, pivot = _direct(legs, into, load)
+    else:
+        F = pack(along_twist(legs, into)) - load
+        rows, columns = scales(robot.numeric)
+        weights = rows * rows if len(rows) == len(columns) else None
+        force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
+        pivot = sqrt(square)
+    pivot = minimum(pivot, growth_figure(legs))
+    return {"force": force, "pivot": pack([pivot])[0]}
+
+
+def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
+    """Actuator forces from the nacelle's balance for what the passive joints leave free."""
+    plan, robot = legs.plan, legs.placed.robot
+    gamma = inward(into)
+    solved = [factors.forces(gamma) for factors in legs.factors]
+    Q = legs.along_v(ties_on_nacelle(legs, into, [values for values, _ in solved]))
+    keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
+    C = pack(legs.balance_columns).T
+    right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
+    if plan.solve is None:
+        multipliers = solve(C, right)
+        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+    else:
+        multipliers, pivot = plan.solve.solved(C.tolist(), right.tolist())
+    mu = dict(zip(keys, multipliers, strict=True))
+    force: list[Scalar] = [0.0] * len(robot.actuators)
+    numbers = active_rates(robot)
+    for k, factors in enumerate(legs.factors):
+        for _, rate in factors.order.active:
+            value = solved[k][1][rate]
+            for row, _ in factors.order.active:
+                factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
+                value = plus_times(value, -factor, mu[k, row])
+            force[numbers[rate]] = value
+    return pack(force), pivot
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+def forward(
+    robot: Robot, x: Array, y: Array, v: Array, tau: Array, load: Array, **options: Any
+) -> dict[str, Array]:
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
+    way, counted = settled_way(robot, **options)
+    pole_held = is_counted_from_pole(plan_of(robot, way).parts)
+    legs = legs_at(robot, x, y, pole=pole_held, way=way)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction, pole_held=pole_held)
+    h = along_twist(legs, required(legs, moving, counted, tau))
+    M = mass(legs)
+    right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
+    guarded = guards(legs)
+    return {
+        "acceleration": _from_pole(legs, v, solve(M, right, "spd")),
+        **guarded,
+        "pivot": minimum(guarded["pivot"], mass_figure(M)),
+    }
+
+
+def mass(legs: Legs) -> Array:
+    """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
+    placed = legs.placed
+    M = mass_matrix(legs, carried_numbers(legs.placed))
+    for rate in rotor_rates(placed):
+        row = pack(legs.held_along_v(*rate.unit_force(legs)))
+        M = M + rate.rotor * np.outer(row, row)
+    return M
+
+
+@physics(x=of_pose, y=of_unknowns)
+def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+    """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
+    """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
+    way, counted = settled_way(robot, **options)
+    legs = legs_at(robot, x, y, way=way)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
+    closing = driven_closure_rates(legs.placed)
+    rates = {k: rate for rate, k in active_rates(robot).items()}
+    accelerations = {**moving.w_dot, **moving.u_dot}
+    biases = [
+        accelerations.get(rates[k], 0.0)
+        if k in rates
+        else closure_acceleration(legs, moving, closing[actuator.joint])
+        for k, actuator in enumerate(robot.actuators)
+    ]
+    return {
+        "h": pack(along_twist(legs, required(legs, moving, counted))),
+        "M": mass(legs),
+        "A": actuator_jacobian(legs),
+        "actuator_bias": pack(biases),
+        **guards(legs),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns)
+def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    still = np.zeros(robot.motion.n)
+    into = Required(legs.placed)
+    moving = _moving(legs, still, still)
+    require_inertia(legs, moving, carried_numbers(legs.placed), into)
+    weight = Counted(friction=False, springs=False)
+    require_rods(legs, moving, into, weight)
+    require_bars(legs, moving, into, weight)
+    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def energies(
+    robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None, bar_axes: bool = False
+) -> dict[str, Array]:
+    """Kinetic and potential energy (J), and the power that friction takes (W)."""
+    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    moving = _moving(legs, v, np.zeros(robot.motion.n))
+    into = Required(legs.placed)
+    counted = Counted(True, smooth, springs=False, inertia=False)
+    for require in WITHOUT_INERTIA:
+        require(legs, moving, into, counted)
+    require_bars(legs, moving, into, counted)
+    power: Scalar = 0.0
+    for force, rate in zip(along_twist(legs, into), v, strict=True):
+        power = plus_times(power, force, rate)
+    return {
+        "kinetic": pack([kinetic_energy(legs, moving, carried_numbers(legs.placed))])[0],
+        "potential": pack([potential(cast(State, legs.placed))])[0],
+        "dissipation": pack([power])[0],
+        **guards(legs),
+    }

@@ -1,0 +1,474 @@
+"""What is decided from numbers before anything is traced: rods, orders of elimination, dependent rates.
+
+The rows of a leg over its own rates u_l and the nacelle's rates w are
+
+    A_l u_l + B_l w = 0          at every configuration
+
+and are eliminated in a fixed order of pivots, so that a traced program has no branches. The order is chosen
+at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
+them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
+of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
+is the same on every machine. A plan holds only if the general form then gives the rates of the equivalent
+tree at the samples (`is_supported`).
+
+What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns.
+
+The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
+
+    D z = -(the same rows) over the independent ones            D (d, d), one row for each dependent rate
+
+Of all such rows those d are kept that are most independent at the worst of some generic poses (Gram and
+Schmidt at every sample, sparse rows first). The balance of the nacelle, C f = load (n, n), has a column for
+each actuator's unknown f: what its unit is along the reduced twist. For both systems an order of pivots is
+found that is strong at all samples (`solve`), rows over their units and columns over their size. Where a
+tie's force along a constant direction does no work on the nacelle, a multiple of it is dropped.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.compact.bars.known import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.compact.leg_trees import Idle
+from nacelle.compact.legs import Legs, factorised, leg_determinant, nacelle_determinant
+from nacelle.compact.placed import (
+    WHOLE,
+    GeneralPlan,
+    LegOrder,
+    Parts,
+    Placed,
+    SolveOrder,
+    Way,
+    active_rates,
+    leg_rates,
+    place,
+    place_configured,
+    placed_at,
+)
+from nacelle.compact.solve import (
+    MatrixUnits,
+    constant_columns,
+    constant_rows,
+    find_order,
+    pivot_order,
+    without_constant_rows,
+)
+from nacelle.compact.ties import Tie, TieKey, TieRow
+from nacelle.errors import CompilerWarning
+from nacelle.kinematics.configuration import Configuration, configuration, rate_map
+from nacelle.kinematics.legs.rods import find_rods
+from nacelle.kinematics.margins import margins
+from nacelle.kinematics.mechanism.assembly import (
+    advance,
+    coupling_scale,
+    held_rates,
+    motion_scale,
+    rate_scale,
+    row_scale,
+    solve_closures,
+)
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.solve.branch import is_on_branch
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import Form, form_for, refusal
+from nacelle.spatial.rounding import first_largest, middle
+from nacelle.spatial.scalar import Array
+
+# Entries of sample matrices below this part of their size are zero.
+_FILLED_NACELLE = 1e-11
+
+
+def _order_of(tables: Array, unit: Array) -> SolveOrder:
+    """An order for square matrices (samples, n, n) whose rows have units."""
+    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED_NACELLE * np.max(np.abs(tables)), 0.0, tables)
+    C = C / unit[None, :, None]
+    size = middle(np.max(np.abs(C), axis=1))
+    size = np.where(size > 0.0, size, 1.0)
+    return SolveOrder(pivot_order(C / size), MatrixUnits(unit, size))
+
+
+def dependent_order(plan: GeneralPlan, placed: list[Placed]) -> SolveOrder | None:
+    """Pivots for the dependent rates of the nacelle that are strong at all samples."""
+    count = len(plan.mechanism.dependent)
+    if count < 2:
+        return None
+    D = np.stack([np.asarray(factorised(plan, at).D, dtype=float) for at in placed])
+    if count <= 3 and not constant_columns(D).any():
+        return None
+    return _order_of(D, middle(np.max(np.abs(D), axis=2)))
+
+
+def solve_order(plan: GeneralPlan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
+    """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
+    mechanism = plan.mechanism
+    n = len(mechanism.independent)
+    count = sum(len(leg.order.active) for leg in plan.legs)
+    if count != n:
+        return None, 1.0
+    tables = []
+    for at in placed:
+        columns = factorised(plan, at).balance_columns
+        tables.append(np.array([[float(value) for value in column] for column in columns]).T)
+    C = np.stack(tables)
+    if n == 1:
+        return None, float(np.max(np.abs(np.linalg.det(C))))
+    unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
+    order, constant = _order_of(C, unit), constant_rows(C)
+    if constant is None:
+        return order, 1.0
+    rows = [i for i in range(n) if i not in constant.rows]
+    left = np.array([without_constant_rows(table.tolist(), [0.0] * n, constant)[0] for table in C])
+    return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
+
+
+def unit_forces(plan: GeneralPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
+    """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
+    n = len(plan.mechanism.independent)
+    keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
+    if len(keys) != n or n > 3:
+        return frozenset()
+    tables: dict[tuple[int, int], list[list[list[float]]]] = {}
+    for at in placed:
+        legs = factorised(plan, at)
+        for key, column in zip(keys, legs.balance_columns, strict=True):
+            factors = legs.factors[key[0]]
+            if len(factors.upper[key[1]]) == 1:
+                reciprocal = float(factors.reciprocals[key[1]])
+                values = [float(value) for value in column]
+                tables.setdefault(key, []).append([values, [value * reciprocal for value in values]])
+    return frozenset(key for key, table in tables.items() if _gains_constants(np.array(table)))
+
+
+def _gains_constants(columns: Array) -> bool:
+    """Whether columns (samples, 2, n) have more constant entries, zeros apart, in the second form."""
+    size = np.max(np.abs(columns), axis=(0, 2))
+    still = np.ptp(columns, axis=0) <= _FILLED_NACELLE * size[:, None]
+    filled = np.max(np.abs(columns), axis=0) > _FILLED_NACELLE * size[:, None]
+    before, after = np.count_nonzero(still & filled, axis=1)
+    return bool(after > before)
+
+
+def rows_that_decide(
+    parts: Parts, placed: list[Placed], legs: list[LegOrder]
+) -> tuple[list[LegOrder], tuple[int, ...], bool]:
+    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
+
+    Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
+    """
+    mechanism = parts.mechanism
+    if not mechanism.dependent:
+        return legs, (), True
+    scale = rate_scale(mechanism.robot)[list(mechanism.dependent)]
+    tables = []
+    for at in placed:
+        trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
+        factors = factorised(GeneralPlan(parts, tuple(trial)), at)
+        rows = [loop.coefficients(at.nacelle, row) for loop in factors.loops for row in loop.tie.rows]
+        own = len(rows)
+        keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
+        rows += [factors.felt[key] for key in keys]
+        tables.append([[float(row.get(rate, 0.0)) for rate in mechanism.dependent] for row in rows])
+    D = np.array(tables) * scale
+    D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
+    chosen: list[int] = []
+    left = D.copy()
+    for _ in mechanism.dependent:
+        # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
+        length = np.min(np.linalg.norm(left, axis=2), axis=0)
+        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED_NACELLE, axis=1)
+        good = length > 0.3 * np.max(length)
+        score = np.where(good, -filled + 1e-3 * length, -np.inf)
+        best = int(np.flatnonzero(score >= np.max(score) - 1e-9)[0])
+        chosen.append(best)
+        q = left[:, best] / np.linalg.norm(left[:, best], axis=1, keepdims=True)
+        left = left - np.einsum("sr,sd->srd", np.einsum("srd,sd->sr", left, q), q)
+        left[:, best] = 0.0
+    chosen.sort()
+    kept = [keys[i - own] for i in chosen if i >= own]
+    result = [
+        LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.units)
+        for index, leg in enumerate(legs)
+    ]
+    own_left = [i for i in range(own) if i not in chosen]
+    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED_NACELLE))
+    return result, tuple(i for i in chosen if i < own), complete
+
+
+def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[TieKey, Idle]:
+    """Directions, constant in base axes, along which the force of a tie does no work on the nacelle.
+
+    A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
+    a multiple of n may be dropped, so that an entry vanishes.
+    """
+    directions: dict[TieKey, Idle] = {}
+    for k, leg in enumerate(plan.legs):
+        start = 0
+        for number, tie in enumerate(placed[0].ties[k]):
+            rows = range(start, start + len(tie.rows))
+            start += len(tie.rows)
+            path = placed[0].trees.path(tie.axes)
+            if tie.body is None or tie.axes != tie.node or not path or path[0] in placed[0].trees.roots:
+                continue
+            for row in leg.order.left:
+                if row not in rows or tie.rows[row - rows.start].kind != "point":
+                    continue
+                seen = []
+                for at in placed:
+                    own = at.ties[k][number]
+                    top = at.trees.up(tie.axes, own.rows[row - rows.start].force)
+                    seen.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
+                    if any(factorised(plan, at).factors[k].lower[row].values()):
+                        break
+                idle = _along_axis(np.array(seen), placed[0].trees.node(path[0]).G.R)
+                if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
+                    directions.setdefault(TieKey(k, number), idle)
+    return directions
+
+
+def _along_axis(directions: Array, R: Array) -> Idle | None:
+    """Unit vectors (samples, 3) that are all along one axis of constant axes R, and which entry it clears."""
+    axis = int(np.argmax(np.abs(directions[0])))
+    across = np.delete(directions, axis, axis=1)
+    if np.max(np.abs(across)) > _FILLED_NACELLE:
+        return None
+    size = np.abs(R[:, axis])
+    return Idle(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
+
+
+# ---- what is decided from numbers before anything is traced: rods, orders of elimination, dependent rates
+
+
+_FILLED = 1e-11
+_SAMPLES = 12
+# So many of them decide about pivots.
+_PIVOT_SAMPLES = 6
+# So many of them are held against the tree, to this part: a wrong decision would be off by far more.
+_CHECKED, _SAME = 2, 1e-6
+
+
+def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
+    """Closed configurations (x, y) around the reference, moved along the independent coordinates."""
+    robot, start = mechanism.robot, mechanism.assembly
+    rng = np.random.default_rng(seed)
+    held = held_rates(robot)
+    scale = motion_scale(robot)
+    nacelle = held.copy()
+    nacelle[list(mechanism.w_rates)] = True
+    states = [mechanism.reference]
+    closed = 1e-12 + 8.0 * robot.coordinate_rounding
+    reach, tries = 0.3, 0
+    while len(states) < count and tries < 12 * count:
+        tries += 1
+        step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+        pose, q = advance(robot, start.platform, start.q, reach * step * scale)
+        pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
+        pose, q, _, state = solve_closures(robot, pose, q, held)
+        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
+            reach *= 0.8
+            continue
+        x, dependent = mechanism.chart.coordinates(pose)
+        for name in robot.motion.joint_names:
+            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        y = mechanism.unknowns(dependent, q)
+        if is_on_branch(mechanism, x, y):
+            states.append((x, y))
+        else:
+            reach *= 0.8
+    return states
+
+
+def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
+    """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
+    mechanism = mechanism_of(robot.numeric)
+    bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
+    return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
+
+
+def plan_of(robot: Robot, way: Way = WHOLE) -> GeneralPlan:
+    """The plan of a robot, made once from its numbers."""
+    own = robot.numeric
+    return _plan(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
+
+
+def _allowed(robot: Robot, way: Way) -> Way:
+    """The way that the robot's form allows: struts are known by their line in the first alone."""
+    return way if form_for(robot.hash) is Form.COMPACT else WHOLE
+
+
+@lru_cache(maxsize=256)
+def _plain(mechanism: Mechanism, way: Way) -> Way:
+    """The same way without what makes no difference for a robot."""
+    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
+    if not bars:
+        return WHOLE
+    axes = own_axes(bars_of(mechanism.robot, bars)) if way.bar_axes else {}
+    return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
+
+
+def is_supported(robot: Robot, *, direct: bool = False) -> bool:
+    """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
+
+    It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
+    bars by their line which is asked.
+    """
+    return not reason_for_tree(robot, direct=direct)
+
+
+def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
+    """Why a robot is not written in the general form but by its equivalent tree; empty where it is."""
+    own = robot.numeric
+    if not robot.is_like_numeric:
+        return "its numbers are open"
+    if form_for(own.hash) is Form.TREE:
+        return refusal(own.hash) or "the tree is wanted"
+    if _drives_nacelle_closures(own):
+        return (
+            "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
+        )
+    way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
+    return _disagreement(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
+
+
+def _drives_nacelle_closures(robot: Robot) -> bool:
+    """Whether a closure of the nacelle's own has an actuator or a rotor, one between legs at a point too."""
+    driven = {actuator.joint for actuator in robot.actuators}
+    return any(c in driven or robot.joints[c].rotor_inertia for c in robot.nacelle.closures)
+
+
+@lru_cache(maxsize=64)
+def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
+    """In what the rates of the general form are not those of the tree; empty where they are."""
+    try:
+        plan = _plan(robot, names, way)
+        for now in _configurations(robot, names)[:_CHECKED]:
+            legs = factorised(plan, placed_at(robot, plan.parts, now))
+            U = np.asarray(rate_map(now), dtype=float)
+            for k, unit in enumerate(np.eye(U.shape[1])):
+                w = legs.nacelle_rates(unit)
+                rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
+                error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
+                if not error <= _SAME * np.max(np.abs(U[:, k])):
+                    return f"its rates would be off by {error:.1e} at a sample state"
+    except Exception as error:
+        # A defect: whoever uses the robot gets its tree and a word about it, and the tests get an error.
+        reason = f"the compact form failed ({type(error).__name__}: {error})".replace(": )", ")")
+        warnings.warn(f"{robot.name} is computed by the tree: {reason}", CompilerWarning, stacklevel=2)
+        return reason
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
+    """Sample states of a robot, the same for all ways."""
+    del names
+    with np.errstate(all="ignore"):
+        return sample_states(mechanism_of(robot), _SAMPLES)
+
+
+@lru_cache(maxsize=64)
+def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]:
+    """All positions at the states that decide about pivots, the same for all ways."""
+    with np.errstate(all="ignore"):
+        return [configuration(robot, x, y) for x, y in _states(robot, names)[:_PIVOT_SAMPLES]]
+
+
+def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) -> Parts:
+    """What of a robot is known by points alone."""
+    robot, rods = mechanism.robot, find_rods(mechanism)
+    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
+    omitted = rods | bar_bodies(robot, bars)
+    spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
+    parts = Parts(mechanism, rods, bars, omitted, spins, way)
+    directions = []
+    for now in configurations if bars else ():
+        at = place_configured(robot, parts, now)
+        for k in bars:
+            tie = at.ties[k][0]
+            if tie.rows[0].kind == "strut":
+                d = np.asarray(tie.rows[0].force, dtype=float)
+                directions.append(np.abs(d) / np.linalg.norm(d))
+    return replace(parts, up=first_largest(np.min(directions, axis=0))) if directions else parts
+
+
+@lru_cache(maxsize=64)
+def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> GeneralPlan:
+    mechanism = mechanism_of(robot)
+    states, configurations = _states(robot, names), _configurations(robot, names)
+    with np.errstate(all="ignore"):
+        parts = _parts(mechanism, way, configurations)
+        placed = [place_configured(robot, parts, now, pole=True) for now in configurations]
+    legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
+    legs, own_rows, complete = rows_that_decide(parts, placed, legs)
+    complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
+    first = GeneralPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
+    first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
+    first = replace(first, unit=unit_forces(first, placed))
+    order, determinant = solve_order(first, placed)
+    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
+
+
+def _margin_scales(plan: GeneralPlan, placed: list[Placed]) -> tuple[float, ...]:
+    """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
+    mechanism = plan.mechanism
+    if not (mechanism.iterated_legs or mechanism.dependent):
+        return ()
+    ratios = []
+    for at in placed:
+        legs = factorised(plan, at)
+        values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
+        values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
+        dense = np.asarray(margins(at.now), dtype=float)
+        ratios.append(dense / np.maximum(np.square(values), 1e-300))
+    return tuple(float(ratio) for ratio in middle(np.array(ratios)))
+
+
+def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
+    """Whether the rows of a leg that remain and are not kept are zero for good."""
+    rates = leg_rates(parts, index)
+    return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
+
+
+def _row_unit(robot: Robot, tie: Tie, row: TieRow) -> float:
+    """What a row counts in: m, rad, m^2 for a rod, the largest factor of a coupling."""
+    if tie.is_coupling:
+        return coupling_scale(robot, robot.joints[tie.joint])
+    if row.kind in ("angular", "cross", "spin"):
+        return 1.0
+    return robot.size * robot.size if row.kind == "rod" else robot.size
+
+
+def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
+    robot = parts.mechanism.robot
+    rates = leg_rates(parts, leg)
+    scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
+    samples = []
+    prices: list[float] = []
+    units: list[float] = []
+    for at in placed:
+        rows = [row for tie in at.ties[leg] for row in tie.rows]
+        units = [_row_unit(robot, tie, row) for tie in at.ties[leg] for row in tie.rows]
+        samples.append(
+            [
+                [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
+                for row, u in zip(rows, units, strict=True)
+            ]
+        )
+        prices = [0.0 if row.kind in ("point", "rod", "strut", "coupling") else 1.0 for row in rows]
+    M = np.array(samples).reshape(len(placed), len(prices), len(rates))
+    filled = np.max(np.abs(M), axis=0) > _FILLED
+    zeros = frozenset(
+        (i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j]
+    )
+    M[:, ~filled] = 0.0
+    order = find_order(M, rates, frozenset(active_rates(robot)), prices)
+    return LegOrder(order, zeros, (), tuple(units))
+
+
+def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
+    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
+    plan = plan_of(robot, way)
+    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))

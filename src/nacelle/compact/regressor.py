@@ -1,0 +1,432 @@
+"""The linear form in the parameters: force = Y p, by virtual power.
+
+The force of actuator k is the power of everything that the motion requires at the virtual motion in which
+this actuator has unit rate and the others have none: with v_k the reduced twist of that motion, u_k the rates
+of the legs and w_k those of the nacelle,
+
+    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
+
+What is required runs on linear forms in the place of the parameters (`nacelle.spatial.linear_form`): the
+physics of inverse dynamics, one pass, whose results are the columns. Of a body whose origin has the
+acceleration a (less gravity), in its own axes, with w' and W = w w^T, T = [w'] + W - trace(W),
+
+    f = m a + T h          n = h x a + I w' + w x I w.
+
+A rod between two spherical joints is known by three masses, linear in its ten parameters.
+
+Along a reference inertial forces are a weighted sum of those of three motions (`dynamics.reference_motion`).
+
+Forces of the actuators by virtual power: for each the robot with unit rate of that actuator alone.
+
+With v_k the reduced twist of that motion, u_k the rates of the legs and w_k those of the nacelle,
+
+    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
+
+Of a nacelle with few rates u_rk is found from the transposed equations, once for a passive rate: it is what a
+unit force along the rate requires of actuator k. Where actuators are redundant, v_k is row k of the matrix
+from forces along v to forces of the actuators of least norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
+from nacelle.compact.efforts import (
+    WITHOUT_INERTIA,
+    closure_acceleration,
+    require_rods,
+)
+from nacelle.compact.legs import (
+    Legs,
+    MechanismMotion,
+    Rates,
+    growth_figure,
+    margins,
+    merge,
+    motion,
+)
+from nacelle.compact.motion import NodeMotion, angular_velocity, columns, velocity, with_root
+from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.placed import active_rates, is_direct
+from nacelle.compact.plan import legs_at
+from nacelle.compact.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
+from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
+from nacelle.dynamics.actuators import least_norm_forces
+from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
+from nacelle.model.joint import JointKind
+from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
+from nacelle.model.robot import Robot, body_parameters
+from nacelle.spatial.linear_form import LinearForm, coefficients
+from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import identity
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product, sqrt
+from nacelle.spatial.screw import Twist
+from nacelle.spatial.solve import solve
+
+# Up to so many rates of the nacelle the transposed equations are the shorter way.
+_FEW_NACELLE_RATES = 3
+# A rate of a leg (or of the nacelle), its place, and a sign.
+Place = tuple[bool, int, float]
+
+
+class VirtualMotion(NamedTuple):
+    """The robot with unit rate of one actuator: frames of the nacelle, its rates, rates of the legs."""
+
+    frames: dict[int, MovingFrame]
+    w: Rates
+    u: Rates
+
+
+class VirtualPower:
+    """The forces of the actuators, summed up over what is required.
+
+    Attributes:
+        motions: for every actuator the virtual motion.
+        pivot: the smallest pivot of what they were found with.
+        force: for every actuator its force so far, a linear form in the parameters.
+    """
+
+    def __init__(self, legs: Legs) -> None:
+        """Find the virtual motions of a robot."""
+        direct = is_direct(legs.plan)
+        twists, pivot = _direct_twists(legs) if direct else _balanced_twists(legs)
+        self.pivot = pivot
+        self.force: list[Scalar] = [0.0] * len(twists)
+        self.motions: list[VirtualMotion] = []
+        drives = {k: rate for rate, k in active_rates(legs.placed.robot).items()}
+        transposed = direct and len(legs.placed.nacelle.moving) <= _FEW_NACELLE_RATES
+        for k, twist in enumerate(twists):
+            w = legs.nacelle_rates(twist)
+            frames = legs.placed.nacelle.frames(w, {}, ZERO)
+            active = {rate: 1.0 if other == k else 0.0 for other, rate in drives.items()} if direct else None
+            u = dict(active or {}) if transposed else legs.rates(frames, active)
+            self.motions.append(VirtualMotion(frames, w, u))
+        if transposed:
+            self._find_passive(legs, drives)
+
+    def _find_passive(self, legs: Legs, drives: dict[int, int]) -> None:
+        """Rates of passive joints by the transposed equations; `drives` has the actuators' rates."""
+        for leg, factors in enumerate(legs.factors):
+            for _, rate in factors.order.passive:
+                multipliers, own = factors.forces({rate: 1.0})
+                felt = legs.wrench(leg, multipliers)
+                for k, at in enumerate(self.motions):
+                    value = own.get(drives[k], 0.0)
+                    for place, factor in felt.items():
+                        value = plus_times(value, factor, at.w[place])
+                    at.u[rate] = value
+
+    def add(self, gamma: Rates, nacelle: Rates, weight: float = 1.0) -> None:
+        """Forces along rates of legs and of the nacelle, linear forms."""
+        for parameter, groups in _alike(gamma, nacelle).items():
+            for value, places in groups:
+                form = LinearForm({parameter: value * weight})
+                for k, at in enumerate(self.motions):
+                    rate: Scalar = 0.0
+                    for own, place, sign in places:
+                        rate = plus_times(rate, sign, (at.u if own else at.w).get(place, 0.0))
+                    self.force[k] = plus_times(self.force[k], rate, form)
+
+    def add_wrench(self, twists: Sequence[Twist], f: Array, n: Array) -> None:
+        """Add a wrench [f; n] of linear forms on a body with the twists [v_k; w_k] in the virtual motions.
+
+        force_k += f . v_k + n . w_k, all in the same axes.
+        """
+        for k, (v, w) in enumerate(twists):
+            value = wrench_power(v, w, f, n)
+            self.force[k] = plus_times(self.force[k], 1.0, value)
+
+
+def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
+    """Power f . v + n . w (W) of a wrench [f; n] at a twist [v; w]; zeros cost nothing."""
+    return inner([*v.tolist(), *w.tolist()], [*f.tolist(), *n.tolist()])
+
+
+def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Place]]]]:
+    """For every parameter its coefficients, each with the rates that it acts along.
+
+    A moment in a joint acts along several rates by one and the same number: their sum comes first.
+    """
+    coefficients: dict[int, list[tuple[Scalar, list[Place]]]] = {}
+    for own, forces in ((True, gamma), (False, nacelle)):
+        for rate, form in forces.items():
+            for parameter, value in form.terms.items() if isinstance(form, LinearForm) else ():
+                groups = coefficients.setdefault(parameter, [])
+                for other, places in groups:
+                    sign = _sign_between(other, value)
+                    if sign:
+                        places.append((own, rate, sign))
+                        break
+                else:
+                    groups.append((value, [(own, rate, 1.0)]))
+    return coefficients
+
+
+def _sign_between(a: Scalar, b: Scalar) -> float:
+    """1 for two symbols of the same value, -1 for opposite ones; 0 for all others."""
+    first, second = getattr(a, "index", None), getattr(b, "index", None)
+    if first is None or second is None:
+        return 0.0
+    return 1.0 if first == second else -1.0 if (-a).index == second else 0.0
+
+
+def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
+    """The twists from the rows that are left of the legs: C v = (their coefficients of active rates)."""
+    plan, robot = legs.plan, legs.placed.robot
+    keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
+    C = pack(legs.balance_columns)
+    numbers = active_rates(robot)
+    right: list[list[Scalar]] = [[0.0] * len(keys) for _ in keys]
+    for i, (k, row) in enumerate(keys):
+        for rate, value in legs.factors[k].upper[row].items():
+            right[numbers[rate]][i] = 1.0 if (k, row) in plan.unit else value
+    if plan.solve is None:
+        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+        return [solve(C, pack(column)) for column in right], pivot
+    # The plan's order is that of the transposed matrix.
+    order = tuple((column, row) for row, column in plan.solve.pivots)
+    units = MatrixUnits(plan.solve.units.columns, plan.solve.units.rows)
+    solved = [solve_in_order(C.tolist(), column, order, units) for column in right]
+    return [each.f for each in solved], solved[0].pivot
+
+
+def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
+    """The twists as rows of the matrix from forces along v to those of the actuators."""
+    A = actuator_jacobian(legs)
+    rows, units = scales(legs.placed.robot.numeric)
+    weights = rows * rows if len(rows) == len(units) else None
+    solved = [least_norm_forces(A, unit, weights, units=units) for unit in np.eye(len(units))]
+    return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
+
+
+# ---- the linear form in the parameters: force = Y p, by virtual power
+
+
+# A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
+_FEW_BODY_RATES = 3
+# Motions with weights: inertial forces are linear in accelerations, and those of several motions add up.
+Motions = Sequence[tuple[float, MechanismMotion]]
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    columns: Columns = None,
+    signs: Signs = None,
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, columns), smallest pivot and margins; other options are "friction" and "smooth"."""
+    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
+    moving = motion(legs, v, a)
+    power = required_power(legs, moving, [(1.0, moving)], Counted(**options))
+    return _results(legs, power, column_count(robot, columns))
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    columns: Columns = None,
+    signs: Signs = None,
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
+    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
+    listed = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
+    motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
+    power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
+    return _results(legs, power, column_count(robot, columns))
+
+
+def _turn(legs: Legs, v: Array) -> Array:
+    """Angular velocity of the platform at a reduced twist; zero for a point."""
+    if legs.placed.robot.platform_nv < 6:
+        return ZERO
+    rates = legs.nacelle_rates(v)
+    return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
+
+
+def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counted: Counted) -> VirtualPower:
+    """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
+    power = VirtualPower(legs)
+    into = Required(legs.placed)
+    friction = Counted(counted.friction, counted.smooth, inertia=False)
+    for require in WITHOUT_INERTIA:
+        require(legs, moving, into, friction)
+    power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
+    for weight, part in motions:
+        inertial = Required(legs.placed)
+        require_rods(legs, part, inertial, Counted(friction=False))
+        _require_rod_ends(legs, part, inertial)
+        _require_rotors(legs, part, inertial)
+        power.add(inward(inertial), ties_on_nacelle(legs, inertial, [{} for _ in legs.factors]), weight)
+    _require_bodies(legs, motions, power)
+    return power
+
+
+def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
+    """Y, smallest pivot and margins."""
+    return {**linear_form(legs, power, count), "margins": margins(legs)}
+
+
+def linear_form(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
+    """Y (actuators, count) and the smallest pivot."""
+    Y = coefficients(power.force, count)
+    return {"Y": Y, "pivot": pack([minimum(power.pivot, growth_figure(legs))])[0]}
+
+
+class _Accelerated(NamedTuple):
+    """How a body accelerates.
+
+    Attributes:
+        a: acceleration of its origin less gravity.
+        T: the matrix (3, 3) of w' x r + w x (w x r) over r in its own axes.
+        w_dot: derivative of its angular velocity, own axes.
+        W: w w^T (3, 3), own axes.
+    """
+
+    a: Array
+    T: Array
+    w_dot: Array
+    W: Array
+
+
+def _outer(w: Array) -> Array:
+    return np.zeros((3, 3)) if all_zero(w) else pack([[p * q for q in w.tolist()] for p in w.tolist()])
+
+
+def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
+    """A weighted sum of arrays."""
+    if len(parts) == 1:
+        return parts[0][1]
+    total: Array = np.zeros(parts[0][1].size)
+    for weight, part in parts:
+        total = add(total, scaled(weight, part.ravel()))
+    return total.reshape(parts[0][1].shape)
+
+
+def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _Accelerated:
+    """A body of a leg, all in its own axes."""
+    node, frame = legs.placed.trees.place[body]
+    moving = part.nodes[node]
+    a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
+    return _Accelerated(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
+
+
+def _nacelle_body(part: MechanismMotion, body: int) -> _Accelerated:
+    """A body of the nacelle, forces in base axes: its second derivatives are there already."""
+    frame = part.frames[body]
+    w, w_dot = (product(frame.pose.R.T, v) for v in (frame.w, frame.w_dot))
+    return _Accelerated(frame.a, np.stack(frame.columns_ddot, axis=1), w_dot, _outer(w))
+
+
+def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
+    """Force and moment about a body's origin from ten parameters, with R from its own axes."""
+    (x, y, z), W = body.w_dot.tolist(), body.W
+    f = scaled(p[0], body.a)
+    n: Array = ZERO
+    for k in range(3):
+        f = add(f, scaled(p[1 + k], body.T[:, k]))
+        n = add(n, scaled(p[1 + k], crossed(R[:, k], body.a)))
+    for value, part in zip(
+        p[4:],
+        (
+            (x, W[0, 2], -W[0, 1]),
+            (y - W[0, 2], x + W[1, 2], W[0, 0] - W[1, 1]),
+            (-W[1, 2], y, W[0, 1]),
+            (z + W[0, 1], W[2, 2] - W[0, 0], x - W[1, 2]),
+            (W[1, 1] - W[2, 2], z - W[0, 1], y + W[0, 2]),
+            (W[1, 2], -W[0, 2], z),
+        ),
+        strict=True,
+    ):
+        n = add(n, scaled(value, product(R, pack(part))))
+    return f, n
+
+
+def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
+    """Inertia and weight of all bodies but rods."""
+    placed = legs.placed
+    robot, trees = placed.robot, placed.trees
+    for body in range(1, len(robot.bodies)):
+        node, own = trees.place.get(body, (-1, identity()))
+        if body in placed.parts.omitted or node == 0:
+            continue
+        parts = [
+            (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))
+            for weight, part in motions
+        ]
+        moving = _Accelerated(*(_weighted([(weight, part[i]) for weight, part in parts]) for i in range(4)))
+        R = placed.nacelle.poses[body].R if node < 0 else np.eye(3)
+        f, n = _wrench(body_parameters(robot, body), moving, R)
+        if node < 0:
+            power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
+            continue
+        moved = columns(trees, node, own.p)
+        if trees.root(node) is None and len(moved) <= _FEW_BODY_RATES:
+            gamma = {
+                rate: wrench_power(product(own.R.T, linear), product(own.R.T, angular), f, n)
+                for rate, (linear, angular) in moved.items()
+            }
+            power.add(gamma, {})
+            continue
+        twists = []
+        for at in power.motions:
+            twist = Twist(velocity(moved, at.u), angular_velocity(moved, at.u))
+            linear, angular = with_root(trees, node, own.p, twist, at.frames)
+            twists.append(Twist(product(own.R.T, linear), product(own.R.T, angular)))
+        power.add_wrench(twists, f, n)
+
+
+def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None:
+    """The masses at the ends of rods, on the bodies that carry them."""
+    placed = legs.placed
+    for rod in placed.rods:
+        for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
+            if body in placed.trees.place:
+                node, frame = placed.trees.place[body]
+                if node:
+                    at = np.asarray(frame.p + frame.R @ point)
+                    into.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)
+            else:
+                pose = placed.nacelle.poses[body]
+                f = scaled(mass, part.frames[body].acceleration(point))
+                into.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
+
+
+def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
+    """Rotors behind gears, in the tree and at closures."""
+    robot = legs.placed.robot
+    closing = driven_closure_rates(legs.placed)
+    for index, joint in enumerate(robot.joints):
+        if not has_rotor(robot, index) or (joint.kind is JointKind.SPHERICAL and index >= robot.tree):
+            continue
+        inertia = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+        if index >= robot.tree:
+            value = inertia * closure_acceleration(legs, part, closing[index])
+            into.along_closure(legs, closing[index], value)
+            continue
+        start = robot.platform_nv + robot.v_slices[index].start
+        for rate in range(start, start + joint.nv):
+            acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
+            merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
+    for turn in rotor_rates(legs.placed):
+        if robot.joints[turn.tie.joint].kind is JointKind.SPHERICAL:
+            value = turn.rotor * closure_acceleration(legs, part, turn)
+            into.along_closure(legs, turn, value)

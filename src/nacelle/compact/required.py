@@ -1,0 +1,167 @@
+"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the nacelle.
+
+A node (link) has a force f (3,), N, at its origin and a moment n (3,), N m, about it, in its own axes. From
+the ends of the legs to the base (the inward recursion of Newton and Euler), with e the axis of its joint, E
+(3, 3) the rotation from its axes to its parent's and o its origin in the parent's axes,
+
+    Gamma = e . n  (revolute)  or  e . f  (prismatic)
+    f_parent += E f,      n_parent += E n + o x (E f)
+
+which leaves a force Gamma along every rate of the legs. The ties are then solved, M^T lambda = Gamma
+(`legs`), and their multipliers lambda put forces and moments on the nacelle, added to its own along its
+rates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nacelle.compact.legs import ClosureRate, Legs, Rates, merge
+from nacelle.compact.placed import Placed
+from nacelle.compact.ties import Tie, TieKey, onto_nacelle, tie_columns, weighed
+from nacelle.compact.vectors import ZERO, add, all_zero, crossed
+from nacelle.spatial.scalar import Array, Scalar, dot
+from nacelle.spatial.screw import Wrench
+
+_NO_WRENCH = Wrench(ZERO, ZERO)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts.
+
+    Attributes:
+        friction: whether friction does.
+        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; None for at once.
+        springs: whether springs do.
+        inertia: whether inertia and weight of rods do.
+    """
+
+    friction: bool = True
+    smooth: float | None = None
+    springs: bool = True
+    inertia: bool = True
+
+
+@dataclass(eq=False)
+class Required:
+    """What the motion requires, gathered.
+
+    Attributes:
+        placed: where the robot is.
+        force: for every node a force at its origin, its axes.
+        moment: for every node a moment about its origin.
+        gamma: forces along rates of legs.
+        at_tie: for every tie the wrench at the nacelle's point, in the tie's axes.
+        nacelle: forces along the moving rates of the nacelle.
+    """
+
+    placed: Placed
+    force: dict[int, Array] = field(default_factory=dict)
+    moment: dict[int, Array] = field(default_factory=dict)
+    gamma: Rates = field(default_factory=dict)
+    at_tie: dict[TieKey, Wrench] = field(default_factory=dict)
+    nacelle: Rates = field(default_factory=dict)
+
+    def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
+        """Add a force (3,), N, at a point (3,), m, of a node, and a moment (3,), N m, its axes."""
+        if node:
+            self.force[node] = add(self.force.get(node, ZERO), force)
+            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
+
+    def on_tie(self, key: TieKey, force: Array = ZERO, moment: Array = ZERO) -> None:
+        """Add a force (3,), N, at the nacelle's point of a tie and a moment (3,), N m, in the tie's axes."""
+        f, n = self.at_tie.get(key, _NO_WRENCH)
+        self.at_tie[key] = Wrench(add(f, force), add(n, moment))
+
+    def along(self, rate: int, value: Scalar) -> None:
+        """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
+        own = self.placed.nacelle.mechanism.nacelle_rates
+        merge(self.nacelle if rate in own else self.gamma, {rate: value})
+
+    def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
+        """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""
+        gamma, nacelle = rate.unit_force(legs)
+        merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
+        merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
+
+    def on_nacelle(
+        self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
+    ) -> None:
+        """Add a wrench (N, N m) on a nacelle body at a point (3,), base axes, m; `local` in its frame."""
+        merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
+
+
+def on_both_sides(placed: Placed, into: Required, key: TieKey, tie: Tie, own: Wrench, far: Wrench) -> None:
+    """Add wrenches on both sides of a tie, at its points, in its axes.
+
+    Args:
+        placed: where the robot is.
+        into: where they are gathered.
+        key: which tie it is.
+        tie: the tie.
+        own: the wrench on the leg's side.
+        far: that on the other side, the nacelle's or that of another node.
+    """
+    trees = placed.trees
+    if tie.body is not None:
+        if tie.axes == tie.node:
+            into.on_node(tie.node, *own, tie.own)
+        else:
+            for rate, (v, w) in tie_columns(trees, tie).items():
+                into.along(rate, dot(v, own.f))
+                if not all_zero(own.n):
+                    into.along(rate, dot(w, own.n))
+        into.on_tie(key, *far)
+        return
+    assert tie.other is not None
+    other, point = tie.other
+    down = trees.down
+    into.on_node(tie.node, down(tie.node, own.f, tie.axes), down(tie.node, own.n, tie.axes), tie.own)
+    into.on_node(other, down(other, far.f, tie.axes), down(other, far.n, tie.axes), point)
+
+
+def inward(into: Required) -> Rates:
+    """Forces Gamma (N or N m) along the rates of all legs: wrenches of the nodes carried to the base.
+
+    Gamma = e . n or e . f at every joint; f_parent += E f, n_parent += E n + o x (E f).
+    """
+    trees = into.placed.trees
+    force, moment = dict(into.force), dict(into.moment)
+    gamma = dict(into.gamma)
+    for index in reversed(range(1, len(trees.nodes))):
+        node = trees.node(index)
+        f, n = force.get(index, ZERO), moment.get(index, ZERO)
+        for rate, axis in zip(node.rates, node.axes, strict=True):
+            merge(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
+        if index in trees.roots:
+            body = trees.roots[index]
+            into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
+        elif node.parent:
+            up_f = node.up(f) if not all_zero(f) else ZERO
+            up_n = node.up(n) if not all_zero(n) else ZERO
+            force[node.parent] = add(force.get(node.parent, ZERO), up_f)
+            carried = add(up_n, crossed(node.o, up_f))
+            moment[node.parent] = add(moment.get(node.parent, ZERO), carried)
+    return gamma
+
+
+def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
+    """What the legs put on the nacelle along its moving rates: multipliers and forces at ties.
+
+    `inward` comes before: it brings what hangs on the nacelle there.
+    """
+    placed = legs.placed
+    total = dict(into.nacelle)
+    for leg, ties in enumerate(placed.ties):
+        start = 0
+        for number, tie in enumerate(ties):
+            values = [multipliers[leg].get(start + i) for i in range(len(tie.rows))]
+            start += len(tie.rows)
+            force, moment = weighed(tie, values)
+            key = TieKey(leg, number)
+            f, n = into.at_tie.get(key, _NO_WRENCH)
+            force, moment = add(force, f), add(moment, n)
+            idle = legs.plan.idle.get(key)
+            merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
+    return total

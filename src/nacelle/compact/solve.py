@@ -1,0 +1,444 @@
+"""Elimination and small solves with pivots in an order found from numbers, and how strong they are.
+
+A x = b (n, n) is solved by Gauss with the pivots (i_1, j_1), .. (i_n, j_n) in a fixed order, so that a traced
+program has no branches. At step k row i_k is taken off the rows i that are left,
+
+    A_i: -= (A_i,j_k / A_i_k,j_k) A_i_k:,      b_i -= the same factor times b_i_k,
+
+and x follows backwards. The order is chosen once, from samples of A at generic states: the largest entry at
+the worst sample, columns that are constant or have many zeros first. A pivot counts over the units of its
+row and column, so the smallest of them is a pure number: where it is weak, fixed pivots lose digits, and the
+state is evaluated again by a form that chooses its pivots. Rows that are constant at all states are
+eliminated with constant factors: x_P = C_P^-1 (b_C - C_rest x_rest).
+
+Elimination of a leg's rates, in an order found from numbers, and the same transposed for forces.
+
+The rows of a leg, sum_k M_ik u_k = g_i, are reduced with pivots (row, rate) in a fixed order, passive rates
+first, then active ones; rows that are left demand something of the nacelle alone. With L the multipliers and
+R the reduced rows, M = L R:
+
+    rates     L z = g,    R u = z
+    forces    M^T lambda = Gamma:    R^T kappa = Gamma over the passive rates,    L^T lambda = kappa
+
+kappa is free for the rows of active rates and for the rows that are left: lambda = lambda_0 + sum mu_r
+Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.compact.vectors import inner, is_zero
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
+from nacelle.spatial.solve import solve
+
+# Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
+_FILLED_ENTRY = 1e-11
+# A pivot may be this part of the best one at the worst of the samples.
+_STRONG = 0.05
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a leg is eliminated.
+
+    Attributes:
+        passive: pivots (row, rate) of passive rates in their order.
+        active: those of active rates.
+        left: rows that remain.
+    """
+
+    passive: tuple[tuple[int, int], ...]
+    active: tuple[tuple[int, int], ...]
+    left: tuple[int, ...]
+
+    @property
+    def pivots(self) -> tuple[tuple[int, int], ...]:
+        """All pivots."""
+        return self.passive + self.active
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Rows whose kappa is free: of active rates, and those that remain."""
+        return (*(row for row, _ in self.active), *self.left)
+
+
+def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], price: Sequence[float]) -> Order:
+    """An order that is good for all samples.
+
+    At each step, among the entries that are large at the worst sample, the one that fills least (Markowitz).
+
+    Args:
+        samples: M at sample states (samples, rows, rates), rows and rates without units.
+        rates: places in u of the columns.
+        active: those of active rates.
+        price: for every row what breaks ties: cheap rows become pivots first.
+    """
+    M = samples.copy()
+    rows = list(range(M.shape[1]))
+    pivots: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    for late in (False, True):
+        columns = [k for k, rate in enumerate(rates) if (rate in active) == late]
+        while columns:
+            part = np.abs(M[:, rows][:, :, columns])
+            best = np.max(part, axis=(1, 2), keepdims=True)
+            good = np.min(part / np.where(best > 0, best, 1.0), axis=0)
+            filled = np.max(np.abs(M[:, rows]), axis=0) > _FILLED_ENTRY
+            # A column that few rows feel, by a row that feels few rates: elimination fills
+            # (rows of the column - 1) (rates of the row - 1) entries.
+            others_row = np.count_nonzero(filled, axis=1) - 1
+            others_column = np.count_nonzero(filled[:, columns], axis=0) - 1
+            fill = others_row[:, None] * others_column[None, :]
+            score = fill + 1e-2 * np.asarray(price)[rows][:, None] + 1e-3 * others_row[:, None] - 1e-4 * good
+            score = np.where(good > _STRONG * np.max(good), score, np.inf)
+            best_at = int(np.flatnonzero(score.ravel() <= np.min(score) + 1e-9)[0])
+            i, j = divmod(best_at, len(columns))
+            row, column = rows[i], columns[j]
+            pivots[late].append((row, rates[column]))
+            rows.remove(row)
+            columns.remove(column)
+            for other in rows:
+                factor = M[:, other, column] / M[:, row, column]
+                M[:, other] = M[:, other] - factor[:, None] * M[:, row]
+                M[:, other, column] = 0.0
+            M[np.abs(M) < _FILLED_ENTRY] = 0.0
+    return Order(tuple(pivots[False]), tuple(pivots[True]), tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A leg's rows, eliminated.
+
+    Attributes:
+        order: the order.
+        upper: for every pivot row its reduced coefficients by rate, of rates not eliminated before.
+        reciprocals: of every pivot, by row.
+        lower: for every row the multipliers of the pivot rows taken off it, by pivot row.
+        pivots: the pivots, by row.
+    """
+
+    order: Order
+    upper: dict[int, dict[int, Scalar]]
+    reciprocals: dict[int, Scalar]
+    lower: dict[int, dict[int, Scalar]]
+    pivots: dict[int, Scalar]
+
+    def rates(self, right: Sequence[Scalar], active: dict[int, Scalar] | None = None) -> dict[int, Scalar]:
+        """Rates u by place, L z = g, R u = z, from right-hand sides g (rows,); active ones unless given."""
+        pivots = self.order.pivots if active is None else self.order.passive
+        z: dict[int, Scalar] = {}
+        for row, _ in pivots:
+            value = right[row]
+            for other, factor in self.lower[row].items():
+                value = _minus(value, factor, z[other])
+            z[row] = value
+        u: dict[int, Scalar] = dict(active or {})
+        for row, rate in reversed(pivots):
+            value = z[row]
+            for other, entry in self.upper[row].items():
+                if other != rate:
+                    value = _minus(value, entry, u[other])
+            u[rate] = value * self.reciprocals[row]
+        return u
+
+    def remaining(self, row: int) -> dict[int, Scalar]:
+        """Lambda_r = L^-T e_r by row: the multipliers of a free row alone, which no passive rate feels."""
+        return self._spread({row: 1.0})
+
+    def forces(
+        self, gamma: dict[int, Scalar], held: bool = False
+    ) -> tuple[dict[int, Scalar], dict[int, Scalar]]:
+        """Multipliers lambda_0 by row, M^T lambda_0 = Gamma, and what is left along active rates, N or N m.
+
+        Args:
+            gamma: forces by rate.
+            held: whether the rows hold the active rates, too.
+        """
+        kappa: dict[int, Scalar] = {}
+        own: dict[int, Scalar] = {}
+        for row, rate in self.order.pivots:
+            value = gamma.get(rate, 0.0)
+            for other, _ in self.order.pivots:
+                if other == row:
+                    break
+                if other in kappa and rate in self.upper[other]:
+                    value = _minus(value, self.upper[other][rate], kappa[other])
+            if (row, rate) in self.order.passive or held:
+                kappa[row] = value * self.reciprocals[row]
+            else:
+                own[rate] = value
+        return self._spread(kappa), own
+
+    def _spread(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
+        """Lambda from kappa: L^T lambda = kappa."""
+        lambdas = dict(kappa)
+        order = [row for row, _ in self.order.pivots]
+        rows = [*order, *self.order.left]
+        for row in reversed(order):
+            value: Scalar = lambdas.get(row, 0.0)
+            for other in rows:
+                factor = self.lower[other].get(row)
+                if factor is not None and other in lambdas:
+                    value = _minus(value, factor, lambdas[other])
+            if not is_zero(value):
+                lambdas[row] = value
+        return lambdas
+
+
+def _minus(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:
+    if is_zero(factor) or is_zero(other):
+        return value
+    product = factor * other
+    return -product if is_zero(value) else value - product
+
+
+def factorise(
+    coefficients: Sequence[dict[int, Scalar]], order: Order, zeros: frozenset[tuple[int, int]]
+) -> Factors:
+    """Eliminate the rows of a leg.
+
+    Args:
+        coefficients: M_ik by rate, row by row.
+        order: the order.
+        zeros: entries (row, rate) that are zero at all samples.
+    """
+    M = [
+        {rate: entry for rate, entry in row.items() if (i, rate) not in zeros and not is_zero(entry)}
+        for i, row in enumerate(coefficients)
+    ]
+    upper: dict[int, dict[int, Scalar]] = {}
+    reciprocals: dict[int, Scalar] = {}
+    pivots: dict[int, Scalar] = {}
+    lower: dict[int, dict[int, Scalar]] = {i: {} for i in range(len(M))}
+    rows = [*(row for row, _ in order.pivots), *order.left]
+    for step, (row, rate) in enumerate(order.pivots):
+        pivots[row] = M[row][rate]
+        reciprocal = reciprocals[row] = divide(1.0, M[row][rate])
+        upper[row] = M[row]
+        for other in rows[step + 1 :]:
+            entry = M[other].pop(rate, None)
+            if entry is None:
+                continue
+            factor = lower[other][row] = entry * reciprocal
+            for k, value in M[row].items():
+                if k != rate:
+                    M[other][k] = _minus(M[other].get(k, 0.0), factor, value)
+    return Factors(order, upper, reciprocals, lower, pivots)
+
+
+# ---- small solves with pivots in an order found from numbers, and how strong they are
+
+
+# Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
+_FILLED = 1e-11
+# Scores that differ by less are equal; sizes of pivots weigh a thousandth.
+_NEAR = 1e-9
+
+
+class Solved(NamedTuple):
+    """The solution of a small system.
+
+    Attributes:
+        f: the unknowns (n,).
+        pivot: the smallest pivot without units.
+        pivots: the pivots as they are, in their order.
+        multipliers: what rows were taken off others by, rows without units.
+    """
+
+    f: Array
+    pivot: Scalar
+    pivots: tuple[Scalar, ...] = ()
+    multipliers: tuple[Scalar, ...] = ()
+
+
+class MatrixUnits(NamedTuple):
+    """What the rows (n,) and the columns (n,) of a matrix count in; an entry over both is a pure number."""
+
+    rows: Array
+    columns: Array
+
+    @classmethod
+    def ones(cls, n: int) -> MatrixUnits:
+        """Those of a matrix (n, n) of pure numbers."""
+        return cls(np.ones(n), np.ones(n))
+
+
+def solve_in_order(
+    A: list[list[Scalar]], b: list[Scalar], order: tuple[tuple[int, int], ...], units: MatrixUnits
+) -> Solved:
+    """Solve A x = b by Gauss with pivots (row, column) in a given order.
+
+    Args:
+        A: rows of the matrix (n, n).
+        b: right-hand side (n,).
+        order: pivots, one a row and one a column.
+        units: of its rows and columns.
+    """
+    M = [[*row, right] for row, right in zip(A, b, strict=True)]
+    n = len(M)
+    left_rows = [row for row, _ in order]
+    pivots: list[Scalar] = []
+    multipliers: list[Scalar] = []
+    reciprocals: dict[int, Scalar] = {}
+    for step, (row, column) in enumerate(order):
+        pivots.append(M[row][column])
+        reciprocal = divide(1.0, M[row][column])
+        reciprocals[row] = reciprocal
+        later = [c for _, c in order[step + 1 :]]
+        for other in left_rows[step + 1 :]:
+            if is_zero(M[other][column]):
+                continue
+            factor = M[other][column] * reciprocal
+            ratio = float(units.rows[row] / units.rows[other])
+            multipliers.append(factor if ratio == 1.0 else factor * ratio)
+            for c in (*later, n):
+                M[other][c] = M[other][c] - factor * M[row][c]
+    f: dict[int, Scalar] = {}
+    for step in reversed(range(n)):
+        row, column = order[step]
+        value = M[row][n]
+        for _, c in order[step + 1 :]:
+            value = value - M[row][c] * f[c]
+        f[column] = value * reciprocals[row]
+    scales = [float(1.0 / (units.rows[row] * units.columns[column])) for row, column in order]
+    smallest = _smallest(pivots, scales)
+    return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
+
+
+class ConstantRows(NamedTuple):
+    """Rows of a system that are the same at all states, and the unknowns that they are solved for.
+
+    Attributes:
+        rows: the rows.
+        columns: as many unknowns.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+def constant_rows(samples: Array) -> ConstantRows | None:
+    """Rows of sample matrices (N, n, n) that are constant, and unknowns whose columns there are apart."""
+    spread = np.ptp(samples, axis=0)
+    size = np.max(np.abs(samples), axis=(0, 2))
+    rows = [i for i in range(len(size)) if np.all(spread[i] <= _FILLED * size[i])]
+    if not 0 < len(rows) < len(size):
+        return None
+    part = samples[0][rows] / size[rows, None]
+    choices = list(combinations(range(len(size)), len(rows)))
+    volumes = [abs(float(np.linalg.det(part[:, list(columns)]))) for columns in choices]
+    best = int(np.flatnonzero(np.array(volumes) >= np.max(volumes) * (1.0 - _NEAR))[0])
+    return ConstantRows(tuple(rows), choices[best]) if volumes[best] > _FILLED else None
+
+
+def without_constant_rows(
+    A: list[list[Scalar]], b: list[Scalar], constant: ConstantRows
+) -> tuple[list[list[Scalar]], list[Scalar], Callable[[Array], Array]]:
+    """A system without its constant rows, and what gives all unknowns from those that are left.
+
+    With C the constant rows, C_P their part for the unknowns P: g_P = C_P^-1 (b_C - C_rest g_rest).
+    """
+    n = len(A)
+    others = [c for c in range(n) if c not in constant.columns]
+    inverse = solve(
+        pack([[A[i][c] for c in constant.columns] for i in constant.rows]), np.eye(len(constant.rows))
+    )
+    K = product(inverse, pack([[A[i][c] for c in others] for i in constant.rows]))
+    start = [inner(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
+    rows, right = [], []
+    for i in (i for i in range(n) if i not in constant.rows):
+        own = [A[i][c] for c in constant.columns]
+        rows.append([A[i][c] - inner(own, K[:, k].tolist()) for k, c in enumerate(others)])
+        right.append(b[i] - inner(own, start))
+
+    def whole(f: Array) -> Array:
+        solution: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
+        for c, value, row in zip(constant.columns, start, K.tolist(), strict=True):
+            solution[c] = value - inner(row, f.tolist())
+        return pack([solution[c] for c in range(n)])
+
+    return rows, right, whole
+
+
+def multiplied(values: Iterable[Scalar]) -> Scalar:
+    """The product of some values; 1 if there are none."""
+    product: Scalar = 1.0
+    for value in values:
+        product = value if isinstance(product, float) and product == 1.0 else product * value
+    return product
+
+
+def _smallest(values: list[Scalar], scales: list[float]) -> Scalar:
+    """The smallest size of scaled values; what is scaled alike is compared before it is scaled."""
+    groups: dict[float, Scalar] = {}
+    for value, scale in zip(values, scales, strict=True):
+        size = absolute(value)
+        groups[scale] = minimum(groups[scale], size) if scale in groups else size
+    smallest: Scalar | None = None
+    for scale, value in groups.items():
+        figure = value * scale
+        smallest = figure if smallest is None else minimum(smallest, figure)
+    assert smallest is not None
+    return smallest
+
+
+def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
+    """An order of pivots (row, column) that is good for all sample matrices (N, n, n) of floats.
+
+    At each step the entry whose smallest size over the samples, against the largest entry of what is left,
+    is best; entries that are zero in all samples make columns cheap and are preferred among near equals, and
+    columns that are constant come before all others: their pivots cost nothing.
+    """
+    still = constant_columns(samples)
+    largest = np.max(np.abs(samples), axis=2, keepdims=True)
+    # A row may be zero at a sample that is singular.
+    M = samples.copy() if still.any() else samples / np.where(largest > 0.0, largest, 1.0)
+    n = M.shape[1]
+    rows_left, columns_left = list(range(n)), list(range(n))
+    order = []
+    for _ in range(n):
+        part = np.abs(M[:, rows_left][:, :, columns_left])
+        largest = np.max(part, axis=(1, 2), keepdims=True)
+        good = np.min(part / np.where(largest > 0.0, largest, 1.0), axis=0)
+        filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
+        cheap = len(M) * still[columns_left]
+        strong = good > 0.1 * np.max(good[:, still[columns_left]] if cheap.any() else good)
+        score = np.where(strong, cheap[None, :] - filled[None, :] + 1e-3 * good, -np.inf)
+        i, j = np.unravel_index(_first_best(score), score.shape)
+        row, column = rows_left[i], columns_left[j]
+        order.append((row, column))
+        rows_left.remove(row)
+        columns_left.remove(column)
+        for other in rows_left:
+            factor = M[:, other, column] / M[:, row, column]
+            M[:, other] = M[:, other] - factor[:, None] * M[:, row]
+    return tuple(order)
+
+
+def constant_columns(samples: Array) -> Array:
+    """Which columns of sample matrices (N, n, n) are the same at all samples."""
+    spread = np.ptp(samples, axis=0)
+    return np.asarray(np.all(spread <= _FILLED * np.max(np.abs(samples)), axis=0))
+
+
+def _first_best(score: Array) -> int:
+    """The first entry whose score is the best but for a margin: columns weigh whole numbers."""
+    return int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0])
+
+
+def determinant(A: list[list[Scalar]], units: MatrixUnits) -> Scalar:
+    """|det A| over the units of its rows and columns, for n up to three."""
+    n = len(A)
+    if n == 1:
+        value = A[0][0]
+    elif n == 2:
+        value = A[0][0] * A[1][1] - A[0][1] * A[1][0]
+    else:
+        rows_ = [pack(row) for row in A]
+        value = dot(rows_[0], cross(rows_[1], rows_[2]))
+    return absolute(value * float(1.0 / (np.prod(units.rows) * np.prod(units.columns))))

@@ -1,1 +1,0 @@
-"""The formulation by kinematic elements ([OAM])."""

@@ -1,0 +1,319 @@
+"""Dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference.
+
+    inverse    A^T Gamma = F(x, v, dv/dt) - load                        A = J_r^-1 (actuators, n)
+    forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
+    regressor  Gamma = Y p: the inverse run on linear forms in p        Y (actuators, parameters)
+
+All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+twist from outside (external wrenches, projected). Base axes, SI units.
+
+The formulations side by side: one equation in several coordinates.
+
+All give the force along the reduced twist, F(x, v, dv/dt) (n,), N or N m, with J_r^-T Gamma = F. They differ
+in the motion that they take from the kinematics and in the directions along which they project the bodies'
+wrenches:
+
+    tree       F = U^T Gamma_tr, rates of the equivalent tree               [KI2007] (1)
+    bodies     F = sum J_b^T w_b, twists of the bodies                      [CB1997] (33)
+    legs       F = S^T (F_p + sum J_vi^T J_i^-T H_i), legs and platform     [KI2007] (20)
+    jourdain   F = sum J_T^T f + J_R^T n, each in the body's own axes       [AGH2005] (14)
+    elements   F = sum M^T F_u, directions, lengths and spins of elements   [OAM] (56), (58)
+
+Robots whose mass matrix is singular at every pose: forces determine no acceleration there.
+
+M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia
+along some motions only, has none. With d_i = M_ii the matrix M_ij / sqrt(d_i d_j) has no units; its
+eigenvectors of eigenvalues that are zero up to rounding are the motions without inertia.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics import tree_form as tree
+from nacelle.dynamics.actuators import least_norm_forces
+from nacelle.dynamics.energy import dissipated_power, kinetic, potential
+from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.reference_motion import reference_motions
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State, state_at, state_at_rest
+from nacelle.dynamics.tree_form import generalised_force
+from nacelle.errors import KinematicsError, SingularError, did_you_mean
+from nacelle.kinematics.legs.rods import with_axisymmetric_rods
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
+from nacelle.kinematics.solve.unknowns import unknowns
+from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
+from nacelle.model.robot import Robot
+from nacelle.papers import bodies, jourdain, legs
+from nacelle.papers.bodies import gravity_force, mass_figure, mass_matrix
+from nacelle.papers.elements import projection as elements
+from nacelle.spatial.linear_form import coefficients
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.solve import solve
+from nacelle.tree.actuation import actuator_biases, actuator_rows
+
+# Eigenvalues of the scaled matrix below this are zero up to rounding.
+_ROUNDING = 1e-13
+# Entries of an eigenvector below this belong to coordinates that take no part.
+_PART = 0.05
+# Poses near the reference at which a matrix that is singular there is examined again, and how far away.
+_POSES, _FAR = 4, 0.02
+
+
+def is_singular(M: Array) -> Array:
+    """Which mass matrices (..., n, n) are singular up to rounding (...); none that is not finite."""
+    found = np.zeros(M.shape[:-2], dtype=bool)
+    for place in np.ndindex(found.shape):
+        found[place] = np.all(np.isfinite(M[place])) and np.any(_zero_motions(M[place]))
+    return found
+
+
+def without_inertia_at(robot: Robot, x: Array, M: Array) -> SingularError:
+    """The error for a pose x (nx,) whose mass matrix (n, n) is singular."""
+    names = [name for name, bad in zip(robot.motion.coordinates, _zero_motions(M), strict=True) if bad]
+    place = ", ".join(f"{value:.6g}" for value in x)
+    return SingularError(
+        f"{robot.name}: the mass matrix is singular at the pose [{place}], along {', '.join(names)}, so that "
+        "forces determine no acceleration",
+        "mass",
+    )
+
+
+def require_inertia(robot: Robot) -> None:
+    """Demand a mass matrix of full rank; robots with symbols in the place of numbers are not examined.
+
+    Raises:
+        SingularError: with the coordinates along which nothing has inertia.
+    """
+    left = _without_inertia(robot) if robot.numeric is robot else ()
+    if left:
+        raise SingularError(
+            f"nothing of {robot.name} has inertia along {', '.join(left)}: its mass matrix is singular, so "
+            "that forces determine no acceleration; give its bodies masses and moments of inertia, or its "
+            "actuators rotors with inertia",
+            "mass",
+        )
+
+
+@lru_cache(maxsize=64)
+def _without_inertia(robot: Robot) -> tuple[str, ...]:
+    """Coordinates of the motion along which nothing has inertia, at any pose."""
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
+    left = _zero_motions(inertia(robot, x, y)["M"])
+    if not np.any(left):
+        return ()
+    # Singular at the reference; a robot that is not so near it is singular at some poses alone.
+    near = x + _FAR * robot.size * np.random.default_rng(0).normal(size=(_POSES, len(x)))
+    poses, _ = checked_poses(robot, near)
+    for M in native(inertia, robot)(poses, unknowns(mechanism, poses).y)["M"]:
+        if np.all(np.isfinite(M)):
+            left &= _zero_motions(M)
+    return tuple(name for name, bad in zip(robot.motion.coordinates, left, strict=True) if bad)
+
+
+def _zero_motions(M: Array) -> Array:
+    """Which coordinates (n,) take part in motions without inertia."""
+    scale = np.sqrt(np.maximum(np.diag(M), 0.0))
+    left = ~(scale > 0.0)
+    unit = np.where(left, 1.0, scale)
+    values, vectors = np.linalg.eigh(M / np.outer(unit, unit) + np.diag(np.where(left, 1.0, 0.0)))
+    return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PART, axis=1))
+
+
+# ---- dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference
+
+
+class Formulation(NamedTuple):
+    """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
+
+    source: str
+    generalised_force: Callable[[State, Array, Settings], Array]
+    reason_not: Callable[[Mechanism], str] = lambda _: ""
+
+
+FORMULATIONS = {
+    "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", tree.generalised_force),
+    "bodies": Formulation("body by body, [CB1997]", bodies.generalised_force),
+    "legs": Formulation("legs and platform, [KI2007] (20)-(22)", legs.generalised_force, legs.reason_not),
+    "jourdain": Formulation("Jourdain's principle with recursion, [AGH2005]", jourdain.generalised_force),
+    "elements": Formulation("kinematic elements, [OAM]", elements.generalised_force, elements.reason_not),
+}
+NAMES = tuple(FORMULATIONS)
+
+
+def supported(name: str, mechanism: Mechanism) -> Formulation:
+    """A formulation by name, for a robot.
+
+    Raises:
+        KinematicsError: if there is none of that name, or it does not support the robot.
+    """
+    if name not in FORMULATIONS:
+        raise KinematicsError(
+            f"no formulation is called {name!r}; {did_you_mean(name, ('auto', 'compact', *NAMES))}"
+        )
+    reason = FORMULATIONS[name].reason_not(mechanism)
+    if reason:
+        raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
+    return FORMULATIONS[name]
+
+
+# ---- dynamics by the equivalent tree and the formulations of the papers, as physics functions
+
+
+# A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
+_UNLIKE = 10.0
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+def inverse(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    load: Array,
+    *,
+    formulation: str = "tree",
+    friction: bool = True,
+    smooth: float | None = None,
+    weights: tuple[float, ...] | None = None,
+) -> dict[str, Array]:
+    """Actuator forces (actuators,), generalised force (n,), N or N m; parallel margin, margins of legs."""
+    state = state_at(robot, x, y, v)
+    chosen = supported(formulation, state.mechanism)
+    F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    rows, columns = scales(robot.numeric)
+    shared = None if weights is None else np.array(weights)
+    if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
+        # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
+        shared = rows * rows
+    force, margin = least_norm_forces(A, F, shared, units=columns)
+    return {
+        "force": force,
+        "generalised": F,
+        "parallel_margin": pack([margin])[0],
+        "margins": state.margins(),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def regressor(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    columns: Columns = None,
+    signs: Signs = None,
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
+    none = np.zeros(robot.motion.n)
+    linear = with_axisymmetric_rods(with_linear_forms(robot, columns, signs))
+    results = inverse(linear, x, y, v, a, none, **options)
+    Y = coefficients(results["force"], column_count(robot, columns))
+    return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+def reference_regressor(
+    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+) -> dict[str, Array]:
+    """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
+    state = state_at(robot, x, y, v)
+    rotation_rows = state.moving.U[3:6] if robot.platform_nv == 6 else np.zeros((3, len(v)))
+    motions = reference_motions(state.mechanism, v, v_ref, a_ref, rotation_rows @ v, rotation_rows @ v_ref)
+    still = np.zeros(len(v))
+    # Springs cancel between the first two motions, and are in the third with the weights.
+    results = regressor(robot, x, y, v, still, **options)
+    rigid = {**options, "friction": False}
+    Y = results["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    for weight, twist, a in motions:
+        Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
+    return {**results, "Y": Y}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+def forward(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    friction: bool = True,
+    smooth: float | None = None,
+) -> dict[str, Array]:
+    """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    state = state_at(robot, x, y, v)
+    zero = np.zeros(robot.motion.n)
+    h = generalised_force(state, zero, Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    M = mass_matrix(state)
+    a = solve(M, A.T @ tau + load - h, "spd")
+    return {"acceleration": a, "pivot": pack([mass_figure(M)])[0], "margins": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns)
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
+    state = state_at_rest(robot, x, y)
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def bias(
+    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
+) -> dict[str, Array]:
+    """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
+    state = state_at(robot, x, y, v)
+    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
+    return {
+        "h": h,
+        "M": mass_matrix(state),
+        "A": A,
+        "actuator_bias": pack(biases),
+        "margins": state.margins(),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns)
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
+    state = state_at_rest(robot, x, y)
+    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    return {"g": gravity_force(state), "A": A, "margins": state.margins()}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist)
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+    """Kinetic and potential energy (J), and the power that friction takes (W)."""
+    state = state_at(robot, x, y, v)
+    return {
+        "kinetic": pack([kinetic(state)])[0],
+        "potential": pack([potential(state)])[0],
+        "dissipation": pack([dissipated_power(state, smooth)])[0],
+        "margins": state.margins(),
+    }
+
+
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
+def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
+    """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
+    state = state_at_rest(robot, x, y)
+    return wrenches_along_twist(state, dict(enumerate(wrench[1:], start=1)))

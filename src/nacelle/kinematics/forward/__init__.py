@@ -1,1 +1,0 @@
-"""Forward kinematics: from the actuators to the pose of the nacelle."""

@@ -1,0 +1,210 @@
+"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
+
+Leg i ends at the frame W_i(q_i) of its own joints, and the nacelle at pose x (nx,) puts it at P(x) B_i, B_i
+constant on its body; the closure joint makes some of its coordinates agree,
+
+    r_i(q_i, x) = 0          for each leg on its own, q_i its coordinates: rad, m, quaternions
+
+    x -> checked poses -> y by iteration where there is no closed form -> q, actuators, margins -> flags
+
+The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`), where dr_i/dq_i
+loses rank: below zero the pose is out of reach, near zero two solutions meet. One ordinary pose takes a
+shorter way to the same bits (`nacelle.kinematics.solve.one_state`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.limits import (
+    actuator_outside,
+    angle_places,
+    closure_coordinates,
+    has_limit,
+    outside,
+    relative_pose,
+)
+from nacelle.kinematics.margins import (
+    failure,
+    leg_condition,
+    margin_flags,
+)
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_poses
+from nacelle.kinematics.solve.one_state import one_state
+from nacelle.kinematics.solve.unknowns import start_of, unknowns
+from nacelle.kinematics.solve.weak import strengthened
+from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn, html
+from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import along_path
+
+
+class BodyPoses(NamedTuple):
+    """Where all bodies are: rotations R (..., bodies, 3, 3), origins p (..., bodies, 3), m, in the base."""
+
+    R: Array
+    p: Array
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(Drawn):
+    """All joints at given poses.
+
+    Attributes:
+        robot: the robot.
+        x: the poses (..., nx).
+        y: what was found by iteration (..., ny); empty for robots in closed form.
+        q: coordinates of all tree joints (..., nq); NaN where a pose has none.
+        actuators: coordinates of the actuators (..., actuators), rad or m.
+        margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
+            singularity (..., legs): about the squared inverse condition of the leg's own Jacobian
+            (`nacelle.kinematics.margins`); 0 where two solutions meet, below 0 out of reach.
+        flags: for every pose what was found (`Flag`).
+        path: whether the poses, in order, are a path: then angles have no jumps by whole turns along it. Else
+            each is within half a turn of the middle of its joint's limits (`Joint.centre`), unless x or a
+            guess say how often the joint has turned.
+    """
+
+    robot: Robot
+    x: Array
+    y: Array
+    q: Array
+    actuators: Array
+    margins: Array
+    flags: Array
+    path: bool = False
+
+    @property
+    def leg_condition(self) -> Array:
+        """Condition number (...) of the worst leg's own Jacobian, up to a small factor."""
+        return leg_condition(self.margins)
+
+    @property
+    def ok(self) -> Array:
+        """Whether each pose (...) has a solution within the limits, on the branch of the reference pose."""
+        beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
+        return np.asarray(~failed(self.flags) & ((self.flags & beyond) == 0))
+
+    @property
+    def reachable(self) -> Array:
+        """Whether each pose (...) has a solution."""
+        return np.asarray(~failed(self.flags))
+
+    @cached_property
+    def bodies(self) -> BodyPoses:
+        """Poses of all bodies in the base: R (..., bodies, 3, 3) and p (..., bodies, 3), m."""
+        poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
+        return BodyPoses(poses["R"], poses["p"])
+
+    def joint(self, name: str) -> Array:
+        """Coordinates (..., nq) of a joint by name, in the tree or a closure: rad, m, quat_xyzw."""
+        j = self.robot.joint(name)
+        if j < self.robot.tree:
+            return np.asarray(self.q[..., self.robot.q_slices[j]])
+        joint = self.robot.narrowed_joints[j]
+        q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
+        mechanism = mechanism_of(self.robot)
+        for place, (own, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):
+            if own == j:
+                q[..., number] = self.y[..., place]
+        return along_path(q, angle_places((joint,))) if self.path else q
+
+    @property
+    def joints(self) -> dict[str, Array]:
+        """Coordinates (..., nq) of all joints, active and passive, by name: rad, m, quat_xyzw."""
+        return {joint.name: self.joint(joint.name) for joint in self.robot.joints}
+
+    def as_path(self, start: Any = None, *, limits: bool = True) -> InverseKinematics:
+        """The same poses, in order, as a path: angles without jumps by whole turns.
+
+        Args:
+            start: the joints at the pose before, as this function or `inverse_kinematics` gives them; without
+                them the first pose stays as it is.
+            limits: whether to check limits, with the turns.
+        """
+        known = isinstance(start, InverseKinematics) and start.q.ndim == 1
+        before = (start.q, start.actuators) if known else (None, None)
+        result = replace(
+            self,
+            q=along_path(self.q, angle_places(self.robot.tree_joints), before[0]),
+            actuators=along_path(self.actuators, self.robot.revolute_actuators, before[1]),
+            flags=self.flags.copy(),
+            path=True,
+        )
+        beyond = int(Flag.OUT_OF_LIMITS)
+        if limits:
+            flags = self.flags & ~beyond
+            result.flags[...] = flags | np.where(_outside(result) & ~failed(flags), beyond, 0)
+        return result
+
+
+def inverse_kinematics(
+    robot: Robot, x: Any, *, guess: Any = None, follow: bool = False, limits: bool = True
+) -> InverseKinematics:
+    """Find all joints at poses of the nacelle.
+
+    Legs with a closed form are solved by it, on the branch of the reference pose; others by continuation from
+    the reference pose, or from the solution `guess`. Solutions that are not connected with the reference are
+    flagged `OTHER_BRANCH`.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx); see `nacelle.pose`.
+        guess: solutions at one pose, or at as many poses, to start from: a result of this function or of
+            `inverse_dynamics`, or its y.
+        follow: whether the poses, in order, are a path: each starts from the solution before it, and angles
+            have no jumps by whole turns (`InverseKinematics.as_path`).
+        limits: whether to check the limits of joints and actuators.
+
+    Raises:
+        KinematicsError: if x has the wrong shape, or a single pose is not finite.
+        UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
+        SingularError: if a single pose is a serial singularity; likewise.
+    """
+    one = None if follow else one_state(kinematic_model.joint_positions, robot)(x, guess)
+    if one is not None:
+        q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
+        result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
+        if limits and _outside(result):
+            result.flags[...] = int(Flag.OUT_OF_LIMITS)
+        return result
+    poses, valid = checked_poses(robot, x)
+    y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
+    flags = np.where(valid, branch, int(Flag.INVALID))
+    outputs = native(kinematic_model.joint_positions, robot)(poses, y)
+    outputs = strengthened(robot, outputs, (poses, y), flags)
+    q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
+    flags |= margin_flags(margins, flags)
+    flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
+    bad = failed(flags)
+    q[bad], active[bad] = np.nan, np.nan
+    result = InverseKinematics(robot, poses, y, q, active, margins, flags)
+    if poses.ndim == 1 and bad:
+        raise failure(robot, poses, margins, flags)
+    if follow:
+        return result.as_path(guess, limits=limits)
+    if limits:
+        flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
+    return result
+
+
+def _outside(result: InverseKinematics) -> Array:
+    robot = result.robot
+    beyond = actuator_outside(robot, result.actuators)
+    for j, joint in enumerate(robot.joints):
+        if has_limit(joint) and joint.kind.value != "point":
+            q = result.q[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
+            beyond |= outside(joint, q)
+    return np.asarray(beyond)

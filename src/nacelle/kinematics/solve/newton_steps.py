@@ -1,0 +1,238 @@
+"""Steps of Newton's iterations as physics functions: from the unknowns and what is given to (dy, error).
+
+    closing_step       y at a pose x: legs without a closed form, loops of the nacelle, parasitic motion
+                       (closing_gaps: what is open there)
+    forward_step       x at actuator coordinates q, for robots in closed form
+    assembling_step    the platform's pose and all joints at q, for every robot
+
+Each solves the linearised closures J u + g = 0 for the rates u of the tree, as in
+`nacelle.kinematics.configuration`; J (rows, rates) is their Jacobian, g (rows,) what the loops, or the
+actuators, leave open, m or sines of angles.
+Rates of a spherical joint turn its quaternion, dq = q o [u; 0] / 2; all other unknowns change by their rate.
+The error is the largest entry of g, lengths over the robot's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.compact.closure_step import ClosureStep, closure_step, finds_step
+from nacelle.compact.legs import Rates
+from nacelle.compact.plan import is_supported, plan_of
+from nacelle.kinematics.configuration import (
+    ClosureEquations,
+    Configuration,
+    chart_basis,
+    configuration,
+    rate_equations,
+    respond,
+    selections,
+)
+from nacelle.kinematics.kinematic_model import _inverse, legs_eliminated
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_product, rotation_quat
+from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
+from nacelle.spatial.solve import least_squares, solve
+from nacelle.tree.actuation import actuator_steps, closing_actuators, joint_rate_row, locked_in_tree
+from nacelle.tree.spanning_tree import (
+    CosSin,
+    Step,
+    coupled_coordinates,
+    motion_of_steps,
+    steps_from_coordinates,
+)
+
+
+def _largest(values: Sequence[Scalar]) -> Scalar:
+    largest: Scalar = 0.0
+    for value in values:
+        largest = maximum(largest, absolute(value))
+    return largest
+
+
+def _unit(quat: Array) -> Array:
+    return np.asarray(quat * divide(1.0, sqrt(dot(quat, quat))))
+
+
+def _turned(quat: Array, w: Array, *, before: bool) -> Array:
+    """Change of a quaternion turned by a small rotation, in the fixed axes (before) or in its own."""
+    small = pack([0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0])
+    return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
+
+
+def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | Rates) -> list[Scalar]:
+    """Changes of the coordinates q of some joints at steps u of all rates."""
+    changes: list[Scalar] = []
+    start = 0
+    for j in joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.SPHERICAL:
+                changes += list(
+                    _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
+                )
+            else:
+                changes.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    return changes
+
+
+@physics(y=of_unknowns, x=of_pose)
+def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+    """Newton's step "dy" (ny,) of the unknowns y towards closed loops at the pose x (nx,), and "error".
+
+    The error is what is open: the largest gap over the robot's size. Angles that count turns go where they
+    are.
+    """
+    dy, gaps = _step_and_gaps(robot, y, x)
+    return {"dy": pack(dy), "error": _largest(gaps)}
+
+
+@physics(y=of_unknowns, x=of_pose)
+def closing_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+    """What is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
+    return {"gaps": pack(_step_and_gaps(robot, y, x)[1])}
+
+
+def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """Newton's step of the unknowns, and what is open."""
+    now = configuration(robot, x, y)
+    mechanism = now.mechanism
+    counted = [now.coordinates[axis] for axis in mechanism.counted]
+    turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
+    dy, gaps = ([], []) if mechanism.closed_form else _loop_step(now, x, y)
+    return [*dy, *turned], [*gaps, *turned]
+
+
+def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """The step of what iteration finds, and what is open."""
+    robot, mechanism = now.robot, now.mechanism
+    basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
+    if is_supported(robot) and finds_step(plan_of(robot), basis.shape[1]):
+        return _small_step(now, y, closure_step(legs_eliminated(now), basis))
+    system = rate_equations(robot, now.motion)
+    nothing = np.zeros((mechanism.nw, 0))
+    response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)
+    u = response.u[:, -1]
+    dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
+    dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
+    rows = [
+        *mechanism.nacelle_rows,
+        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
+    ]
+    return dy, [system.closures.residual[row] / mechanism.row_scale[row] for row in rows]
+
+
+def _small_step(now: Configuration, y: Array, step: ClosureStep) -> tuple[list[Scalar], list[Scalar]]:
+    """The step in the general form, and what is open."""
+    robot, mechanism = now.robot, now.mechanism
+    dy = step.dependent.tolist()[: mechanism.chart_size]
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        q = y[start : start + robot.joints[j].nq]
+        if j in step.rods:
+            dy += list(_turned(q, step.rods[j], before=True))
+        else:
+            dy += _coordinate_steps(robot, (j,), q, step.rates)
+        start += len(q)
+    return dy, step.open
+
+
+def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
+    """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
+    result: list[Scalar] = []
+    for value, step in zip(wanted, steps, strict=True):
+        if isinstance(step, CosSin):
+            c, s = cos(value), sin(value)
+            result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
+        else:
+            result.append(value - step)
+    return result
+
+
+@physics(x=of_pose, q=of_actuators)
+def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
+    """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
+    # Turns of angles do not matter to poses.
+    now = configuration(robot, x, mechanism_of(robot).reference[1])
+    J = _inverse(now)
+    gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
+    right = pack(gap).reshape(-1, 1)
+    v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
+    dx: list[Scalar] = []
+    layout = now.mechanism.layout
+    for name in layout.x_names:
+        if layout.quaternion is not None and name == "qx":
+            dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
+        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
+            dx.append(v[layout.v_index(name)])
+    return {"dy": pack(dx), "error": _largest(_over_size(robot, gap))}
+
+
+def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
+    """Gaps of the actuators as pure numbers."""
+    revolute = robot.revolute_actuators
+    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, revolute, strict=True)]
+
+
+def _pose_size(robot: Robot) -> int:
+    return 3 if robot.platform_nv == 3 else 7
+
+
+@physics(y=lambda robot: (_pose_size(robot) + robot.nq,), q=of_actuators)
+def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
+    """A step of the whole robot towards closed loops with its actuators held, for every robot.
+
+    Unknowns are the platform's pose (position, quat_xyzw) and the coordinates of all tree joints; those
+    of actuators are taken from q.
+    """
+    mechanism = mechanism_of(robot)
+    size = _pose_size(robot)
+    coordinates = list(y[size:])
+    for value, actuator in zip(q, robot.actuators, strict=True):
+        if actuator.joint < robot.tree:
+            coordinates[robot.q_slices[actuator.joint].start] = value
+    R = np.eye(3) if size == 3 else rotation_quat(y[3:7])
+    tree = pack(coordinates)
+    steps = steps_from_coordinates(robot, tree)
+    motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
+    motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
+    # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
+    gaps = _open_by(q, actuator_steps(robot, motion, steps))
+    system, right = rate_equations(robot, motion), []
+    rows = []
+    closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
+    for own, spins in zip(closures, system.rows, strict=True):
+        held = closing_actuators(robot, own)
+        rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
+        right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
+    system = ClosureEquations(mechanism, system.closures, tuple(rows))
+    basis = np.concatenate(selections(mechanism), axis=1)
+    nothing = np.zeros((mechanism.nw, 0))
+    u = respond(
+        system,
+        nothing,
+        basis,
+        right=system.closures.residual,
+        rows_right=tuple(right),
+        frozen=locked_in_tree(robot),
+        hold=True,
+    ).u[:, -1]
+    dy = list(u[:3])
+    if size == 7:
+        dy += list(_turned(y[3:7], u[3:6], before=True))
+    changes = _coordinate_steps(robot, range(robot.tree), tree, u)
+    # An actuator's unknown moves to the value that was taken for it.
+    for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
+        changes[k] = changes[k] + (new - old)
+    listed = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
+    open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in listed]
+    return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}

@@ -1,0 +1,220 @@
+"""One state: a compiled function at a single pose, as a control loop calls it.
+
+Checks of arrays cost more than most programs. Here the buffers are bound once, and the checks are made on
+plain numbers: an *ordinary* state (everything finite, all margins and pivots far from zero, on the branch of
+the reference pose) comes straight to its results. Anything else is left to the code for batches, which flags
+it or raises the error; both run the same programs and give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile import Compiled
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.pose_input import SHORTEST
+from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.solve.branch import branch_of
+from nacelle.kinematics.solve.unknowns import guess_settings
+from nacelle.kinematics.solve.weak import ordinary
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_FLOAT = np.dtype(np.float64)
+
+
+class Ordinary(NamedTuple):
+    """The results at an ordinary state.
+
+    Attributes:
+        x: the pose (nx,), its quaternion normalised.
+        y: what iteration found (ny,).
+        results: outputs of the function by name.
+    """
+
+    x: Array
+    y: Array
+    results: dict[str, Array]
+
+    @property
+    def flags(self) -> Array:
+        """There is nothing to say of an ordinary state: 0."""
+        return np.zeros((), dtype=np.int64)
+
+
+class OneState:
+    """A compiled function of (x, y, ...) at one state; threads may share it."""
+
+    def __init__(
+        self, robot: Robot, program: Callable[[], Compiled], lowest: Mapping[str, float] | None = None
+    ) -> None:
+        """Prepare, without compiling yet.
+
+        Args:
+            robot: the robot.
+            program: gives the compiled function; its first inputs are x and y.
+            lowest: outputs of an ordinary state that lie above a number, where that is not `weak.ordinary`.
+        """
+        self._robot, self._program = robot, program
+        self._lowest = dict(lowest or {})
+        layout = layout_of(robot.motion)
+        self._nx = layout.nx
+        self._quaternion = None if layout.quaternion is None else layout.quaternion.start
+        # Buffers that no thread uses now; None where the program does not run natively.
+        self._free: deque[_Buffers] | None = deque()
+
+    def __call__(self, x: Any, guess: Any, *others: Array) -> Ordinary | None:
+        """Evaluate at a state; None if it is not ordinary, or not one state.
+
+        Args:
+            x: reduced pose.
+            guess: what iteration begins with: a solution near by, or its y.
+            *others: the inputs after x and y, of checked sizes; those that are not given are zero.
+        """
+        if type(x) is not np.ndarray or x.dtype is not _FLOAT:
+            try:
+                if len(x) != self._nx:
+                    return None
+                x = np.asarray(x, dtype=float)
+            except (TypeError, ValueError):
+                return None
+        if x.shape != (self._nx,) or self._free is None:
+            return None
+        for other in others:
+            if other.ndim != 1:
+                return None
+        try:
+            buffers = self._free.pop()
+        except IndexError:
+            mechanism_of(self._robot)  # whose errors come before anything is compiled
+            program = self._program()
+            if program.target != "jit":
+                self._free = None
+                return None
+            buffers = _Buffers(self._robot, program, {**ordinary(self._robot), **self._lowest})
+        try:
+            return self._at(buffers, x, guess, others)
+        finally:
+            self._free.append(buffers)
+
+    def _at(self, buffers: _Buffers, x: Array, guess: Any, others: tuple[Array, ...]) -> Ordinary | None:
+        place, y = buffers.rows[0], buffers.rows[1]
+        place[:] = x
+        for row, other in zip(buffers.rows[2:], others, strict=False):
+            row[:] = other
+        if buffers.solve is not None or guess is not None:
+            start = getattr(guess, "y", guess)
+            if type(start) is not np.ndarray or start.shape != y.shape:
+                return None
+            buffers.start[:] = start
+            y[:] = start
+        numbers = buffers.inputs.tolist()
+        # A sum is finite only if all numbers are.
+        if not math.isfinite(sum(numbers)):
+            return None
+        k = self._quaternion
+        if k is not None:
+            a, b, c, d = numbers[k : k + 4]
+            length = math.sqrt(a * a + b * b + c * c + d * d)
+            if not SHORTEST < length < math.inf:
+                return None
+            place[k], place[k + 1], place[k + 2], place[k + 3] = (
+                a / length,
+                b / length,
+                c / length,
+                d / length,
+            )
+        if buffers.solve is not None and not buffers.solve():
+            return None
+        buffers.run()
+        values = buffers.outputs.copy()
+        numbers = values.tolist()
+        if not math.isfinite(sum(numbers)):
+            return None
+        for part, lowest in buffers.lowest:
+            if min(numbers[part]) < lowest:
+                return None
+        results = {
+            name: values[part] if shape is None else values[part].reshape(shape)
+            for name, part, shape in buffers.parts
+        }
+        return Ordinary(place.copy(), y.copy(), results)
+
+
+class _Buffers:
+    """Buffers of one call: inputs and outputs side by side, bound to programs.
+
+    Attributes:
+        inputs: all inputs.
+        rows: the inputs one by one, x and y first.
+        outputs: all outputs.
+        parts: name and place of each output, and its shape where it is no vector.
+        lowest: places of outputs, and the number that they lie above at an ordinary state.
+        start: where iteration begins (ny,).
+        run: evaluates the function.
+        solve: finds y from `start`; says whether it is near it, and on the branch of the reference pose. None
+            if there is nothing to find.
+    """
+
+    def __init__(self, robot: Robot, program: Compiled, lowest: Mapping[str, float]) -> None:
+        self.inputs, given = _side_by_side(program.inputs)
+        self.outputs, results = _side_by_side(program.outputs)
+        self.rows = list(given.values())
+        self.run = program.bind(**given, **results).call
+        ends = np.cumsum([0, *(array.size for array in results.values())]).tolist()
+        self.parts: list[tuple[str, slice, tuple[int, ...] | None]] = []
+        self.lowest: list[tuple[slice, float]] = []
+        for (name, array), first, last in zip(results.items(), ends, ends[1:], strict=False):
+            part = slice(first, last)
+            self.parts.append((name, part, None if array.ndim == 1 else array.shape))
+            if name in lowest and array.size:
+                self.lowest.append((part, lowest[name]))
+        x, y = self.rows[:2]
+        self.start = np.zeros(y.shape)
+        self.solve: Callable[[], bool] | None = None
+        if y.size:
+            self.solve = _near(robot, self.start, x, y)
+
+
+def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[str, Array]]:
+    """An array with room for variables of some shapes, and the parts of it that are theirs."""
+    sizes = [math.prod(shape) for shape in shapes.values()]
+    whole = np.zeros(sum(sizes))
+    ends = np.cumsum(sizes).tolist()
+    places = zip(shapes.items(), sizes, ends, strict=True)
+    return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in places}
+
+
+def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
+    """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
+    solver = native_newton(newton_steps.closing_step, robot)
+    close = solver.bind(start, x, y, **guess_settings(mechanism_of(robot)))
+    if not branch_of(robot).size:
+        return lambda: close() == 0
+    signs = native(kinematic_model.branch_signs, robot).bind(x=x, y=y)
+    check, numbers = signs.call, next(array for name, array in signs.arrays.items() if name not in ("x", "y"))
+
+    def solve() -> bool:
+        if close() != 0:
+            return False
+        check()
+        return bool(min(numbers.tolist()) >= 0.0)
+
+    return solve
+
+
+@lru_cache(maxsize=512)
+def one_state(
+    function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()
+) -> OneState:
+    """A physics function at one state of a robot; arguments as in `native`."""
+    return OneState(robot, lambda: native(function, robot, options))

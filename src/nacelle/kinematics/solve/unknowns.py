@@ -1,0 +1,383 @@
+"""What iteration finds at poses: y, on the branch of the reference pose.
+
+Legs without a closed form, loops of the nacelle and parasitic motion are solved by Newton's iteration. Their
+equations have several solutions; the one that is meant is connected with the reference pose:
+
+0. with a guess near by, as in a control loop: by plain iteration, where a few short steps close the loops;
+1. by continuation in a straight line from the reference (or from a guess);
+2. where that is blocked by a singularity, from the nearest points of a roadmap of the branch;
+3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
+4. else the pose is out of reach: `UNREACHABLE`.
+
+The signs of `nacelle.kinematics.solve.branch` are checked for every solution.
+
+How a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile.closing import Closing
+from nacelle.emit.newton import Solver
+from nacelle.errors import KinematicsError
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.pose_input import broadcast_guess
+from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.solve.branch import branch_of, pose_units, unknown_units
+from nacelle.kinematics.solve.continuation import (
+    Equations,
+    Roadmap,
+    closed_tolerance,
+    continued,
+    polished,
+    roadmap,
+    sure_run,
+)
+from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import unwrapped
+from nacelle.tree.spanning_tree import TURN
+
+_ITERATIONS = 50
+# Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
+_GOALS, _FAR, _TURN = 96, 1.2, 1.6
+# From how many points of the roadmap a pose is sought.
+_NEAREST = 2
+# The longest step of plain iteration, rad or robot sizes.
+_LONGEST = 0.5
+# A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
+# robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
+_NEAR_STEPS, _NEAR_STEP = 4, 0.125
+
+
+class Unknowns(NamedTuple):
+    """What iteration found.
+
+    Attributes:
+        y: unknowns (..., ny); NaN where the loops do not close.
+        flags: `UNREACHABLE`, `OTHER_BRANCH` or 0 (...).
+    """
+
+    y: Array
+    flags: Array
+
+
+class SearchStart(NamedTuple):
+    """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
+
+    Without their poses the unknowns start plain iteration alone.
+    """
+
+    x: Array | None
+    y: Array
+
+
+def start_of(robot: Robot, guess: Any) -> SearchStart | None:
+    """Where the search begins, from what a user gives: a result with x and y, or y (..., ny) alone.
+
+    Raises:
+        KinematicsError: if it does not fit the robot.
+    """
+    if guess is None:
+        return None
+    mechanism = mechanism_of(robot)
+    x = getattr(guess, "x", None)
+    y = getattr(guess, "y", guess if x is None else None)
+    try:
+        start = SearchStart(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    except (TypeError, ValueError):
+        start = SearchStart(None, np.full(1, np.nan))
+    fits = start.y.shape[-1:] == (mechanism.ny,)
+    if not fits or (start.x is not None and start.x.shape[-1:] != (mechanism.layout.nx,)):
+        raise KinematicsError(
+            f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
+            f"with {mechanism.layout.nx} coordinates and {mechanism.ny} unknowns, or its y alone, got "
+            f"{type(guess).__name__}"
+        )
+    return start
+
+
+def guess_settings(mechanism: Mechanism) -> dict[str, Any]:
+    """Settings of the plain iteration that begins with a guess."""
+    return {
+        "tolerance": closed_tolerance(mechanism.robot),
+        "max_iterations": _NEAR_STEPS,
+        "max_step": _NEAR_STEP * unknown_units(mechanism),
+        "polish": True,
+    }
+
+
+def step_units(mechanism: Mechanism) -> Array:
+    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that are fast."""
+    units = unknown_units(mechanism)
+    if not mechanism.robot.couplings:
+        return units
+    robot, place = mechanism.robot, mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        if robot.joints[j].nq == 1:
+            units[place] = mechanism.scales[1][robot.platform_nv + robot.v_slices[j].start]
+        place += robot.joints[j].nq
+    return units
+
+
+def unknowns(
+    mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
+) -> Unknowns:
+    """Find what needs iteration at poses, and angles that count turns.
+
+    Angles continue those of a guess, or along a path. For a single pose they are within half a turn of the
+    centres of their joints (`Joint.centre`), but for coupled joints.
+
+    Args:
+        mechanism: analysis of the robot.
+        x: poses (..., nx).
+        guess: solutions to begin with, one or as many as poses; the reference pose if None, and where they
+            are not finite, or are not near and have no poses of their own.
+        follow: whether the poses, in order, are a path: each begins with the solution before it.
+    """
+    if mechanism.counted:
+        return _with_turns(mechanism, x, guess, follow)
+    batch = x.shape[:-1]
+    if mechanism.closed_form:
+        return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
+    rows = np.ascontiguousarray(x.reshape(-1, mechanism.layout.nx))
+    x0, y0 = mechanism.reference
+    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), mechanism.ny))
+    search, near = _Search(mechanism), None
+    if guess is not None:
+        own_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
+        if guess.x is None:
+            near = search.near(rows, own_y)
+            own_x, own_y = rows, near.y
+        else:
+            own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+            near = None if follow else search.near(rows, own_y)
+        given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
+        start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
+    if follow:
+        solutions = search.along(rows, start_x, start_y)
+    elif near is None:
+        solutions = search.each(rows, start_x, start_y, free=True)
+    else:
+        solutions = near
+        left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
+        if left.size:
+            again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
+            solutions.y[left], solutions.flags[left] = again
+    y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
+    return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+
+
+def centred(mechanism: Mechanism) -> list[tuple[int, float]]:
+    """Places in y of angles that a single pose has within half a turn of centres, and these, rad.
+
+    Turns of coupled joints follow from the couplings.
+    """
+    robot, place, listed = mechanism.robot, mechanism.chart_size, []
+    for j in mechanism.iterated_joints:
+        joint = robot.narrowed_joints[j]
+        for number, primitive in enumerate(joint.primitives):
+            if primitive.is_rotation and primitive.nq == 1 and j not in robot.coupled_joints:
+                listed.append((place, joint.centre(number)))
+            place += primitive.nq
+    counted = enumerate(mechanism.counted, start=place)
+    return listed + [(k, robot.narrowed_joints[j].centre(number)) for k, (j, number) in counted]
+
+
+def _near_centres(mechanism: Mechanism, y: Array) -> Array:
+    """Unknowns (N, ny) with angles within half a turn of their centres."""
+    y = y.copy()
+    for place, centre in centred(mechanism):
+        y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
+    return y
+
+
+def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
+    """The same where angles count turns: what iteration finds, then these angles."""
+    robot, size = mechanism.robot, mechanism.iterated_size
+    own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
+    found = unknowns(mechanism_of(robot.described), x, own, follow=follow)
+    near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
+    near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
+    if follow and guess is not None:
+        near = near.reshape(-1, near.shape[-1])[0]
+    start = np.concatenate([found.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
+    angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
+    if follow:
+        rows = angles.reshape(-1, angles.shape[-1])
+        angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
+    return Unknowns(np.concatenate([found.y, angles], axis=-1), found.flags)
+
+
+class _Search:
+    """The search for one robot."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
+        self.equations = Equations(
+            self.solver, self._conditioning, step_units(mechanism), closed_tolerance(mechanism.robot)
+        )
+
+    def _conditioning(self, x: Array, y: Array) -> Array:
+        """How far the loops that iteration closes are from singularities (N, measures)."""
+        squares = native(kinematic_model.distances, self.mechanism.robot)(x, y)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(
+                np.sqrt(squares[:, len(self.mechanism.legs) - len(self.mechanism.iterated_legs) :])
+            )
+
+    def near(self, x: Array, start: Array) -> Unknowns:
+        """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
+        solution = self.solver.solve(start, x, **guess_settings(self.mechanism))
+        closed = solution.status == 0
+        flags = np.where(closed, 0, int(Flag.UNREACHABLE))
+        y = np.where(closed[:, None], solution.y, np.nan)
+        good = np.flatnonzero(closed)
+        flags[good] |= self._signs(x[good], y[good])
+        return Unknowns(y, flags)
+
+    def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
+        """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
+        mechanism = self.mechanism
+        y = np.full((len(x), mechanism.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
+        last = self._connect(left, x, start_x[left], start_y[left], y, flags)
+        missed = flags[left] == int(Flag.UNREACHABLE)
+        left, last = left[missed], last[missed]
+        if left.size:
+            road = _roadmap(mechanism.robot)
+            hubs = road.nearest(x[left], pose_units(mechanism), _NEAREST).T
+            for hub in hubs if free else ():
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._connect(left[still], x, road.p[hub[still]], road.y[hub[still]], y, flags)
+            # Nearest to the branch is what comes behind the point where the straight path was blocked.
+            for from_y in (last, *(road.y[hub] for hub in hubs)):
+                still = flags[left] == int(Flag.UNREACHABLE)
+                self._iterate(left[still], x, from_y[still], y, flags)
+        return self._checked(x, y, flags)
+
+    def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
+        """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
+        y = np.full((len(x), self.mechanism.ny), np.nan)
+        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        last_x, last_y = start_x[:1], start_y[:1]
+        valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
+        place = 0
+        while place < valid.size:
+            # One pose with care, then as many as Newton's method takes surely.
+            k = valid[place : place + 1]
+            stopped = self._connect(k, x, last_x, last_y, y, flags)
+            if flags[k[0]]:
+                self._iterate(k, x, stopped, y, flags)
+            place += 1
+            if flags[k[0]] & int(Flag.UNREACHABLE):
+                continue
+            last_x, last_y = x[k], y[k]
+            run = sure_run(self.equations, last_x[0], last_y[0], x[valid[place:]], self.between)
+            taken = valid[place : place + len(run.y)]
+            y[taken], flags[taken] = run.y, flags[k[0]]
+            if taken.size:
+                place += taken.size
+                last_x, last_y = x[taken[-1:]], y[taken[-1:]]
+        return self._checked(x, y, flags)
+
+    def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
+        """Continue from solutions to the poses `left`; give the last solutions on their paths."""
+        if not left.size:
+            return np.zeros((0, self.mechanism.ny))
+
+        def path(which: Array, t: Array) -> Array:
+            return self.between(from_x[which], x[left[which]], t)
+
+        paths = continued(self.equations, from_y, path)
+        done = left[paths.reached]
+        y[done], flags[done] = paths.y[paths.reached], 0
+        return paths.y
+
+    def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
+        """Close the loops by plain iteration, on whatever branch it ends."""
+        if not left.size:
+            return
+        solution = self.solver.solve(
+            from_y,
+            x[left],
+            tolerance=self.equations.closed,
+            max_iterations=_ITERATIONS,
+            max_step=_LONGEST * self.equations.units,
+        )
+        done = solution.status == 0
+        y[left[done]], flags[left[done]] = solution.y[done], int(Flag.OTHER_BRANCH)
+
+    def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
+        """Improve solutions to rounding, and check their signs."""
+        good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
+        y[good] = polished(self.equations, y[good], x[good])
+        flags[good] |= self._signs(x[good], y[good])
+        return Unknowns(y, flags)
+
+    def _signs(self, x: Array, y: Array) -> Array:
+        """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
+        return np.where(on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
+
+    def between(self, x0: Array, x1: Array, t: Array) -> Array:
+        """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
+        t = t[:, None]
+        mixed = (1.0 - t) * x0 + t * x1
+        place = self.mechanism.layout.quaternion
+        if place is not None:
+            first, last = x0[:, place], x1[:, place]
+            same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
+            turned = (1.0 - t) * first + t * np.where(same, last, -last)
+            mixed[:, place] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        return np.ascontiguousarray(np.where(t == 1.0, x1, mixed))
+
+
+def on_branch(robot: Robot, x: Array, y: Array) -> Array:
+    """Whether all numbers of `branch` have the sign of the reference pose, at (..., nx) and (..., ny)."""
+    if not branch_of(robot).size or not x.size:
+        return np.ones(x.shape[:-1], dtype=bool)
+    numbers = native(kinematic_model.branch_signs, robot)(x, y)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~np.any(numbers < 0.0, axis=-1))
+
+
+@lru_cache(maxsize=16)
+def _roadmap(robot: Robot) -> Roadmap:
+    """Poses on the branch of the reference, as far as straight lines from it lead."""
+    mechanism = mechanism_of(robot)
+    search = _Search(mechanism)
+    x0, y0 = mechanism.reference
+    rng = np.random.default_rng(0)
+    layout = mechanism.layout
+    far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
+    steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
+    goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
+    if layout.quaternion is not None:
+        turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
+    return roadmap(search.equations, x0, y0, goals, search.between)
+
+
+# ---- how a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`)
+
+
+def closing_of(robot: Robot) -> Closing:
+    """Unit quaternions, and closed loops by Newton's iteration from the reference pose."""
+    mechanism = mechanism_of(robot)
+
+    def find(x: Array, y: Array | None) -> Array:
+        return unknowns(mechanism, x, start_of(robot, y)).y
+
+    step = closing_step if mechanism.ny else None
+    return Closing(robot, mechanism.layout.quaternion, step, mechanism.reference, find)

@@ -1,0 +1,241 @@
+"""The element state from what is given: a pose, or the actuators' coordinates; and samples of it.
+
+The element state at a pose: directions, lengths and angles with their derivatives, by the equivalent tree.
+
+A direction x fixed to a body with angular velocity w has
+
+    x' = w x x,      x'' = w' x x + w x x'
+
+and lengths and angles are coordinates of joints: d = flip q + d_0. Base axes; m, rad.
+
+The element state from the coordinates of the actuators, where that needs no iteration.
+
+The nacelle only translates. The driven elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with
+y = z x x its derivatives are x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j,
+their beginnings less the places of their ends on the nacelle, to one point p, which is where spheres or
+circles meet (`forward.spheres`); their constant lengths give v and a of p from two linear systems with the
+same rows r_j:
+
+    r_j . v = r_j . c_j'          r_j . a = r_j . c_j'' - |v - c_j'|^2
+
+so r_j' = v - c_j' and r_j'' = a - c_j''. Base axes, m.
+
+Samples of element states with 50 digits, by which identities of a model from elements are recognised.
+
+A state of the elements is consistent: directions have unit length and the loops are closed. Such relations of
+the inputs are identities, and values that are equal by them are computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from nacelle.kinematics.configuration import configuration, moving
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.solve.spheres import applies, circles_side, three_spheres, two_circles
+from nacelle.model.robot import Robot
+from nacelle.papers.elements.jets import Jet, constant_jet, plus_jet
+from nacelle.papers.elements.layout import ARM, ElementLayout, StateVariable, bar_direction
+from nacelle.papers.elements.leg_points import MeasuredLeg, leg_points
+from nacelle.papers.elements.nacelle_pose import orientations
+from nacelle.papers.elements.placement import element_layout
+from nacelle.papers.elements.structure import ElementGeometry
+from nacelle.program.identities.values import PreciseInputs
+from nacelle.program.precise import exact
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin
+from nacelle.tree.spanning_tree import point_acceleration, point_velocity
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """All variables of the element state by name, (3, components) or (3,), with two derivatives."""
+    layout = element_layout(mechanism_of(robot.numeric))
+    now = configuration(robot, x, y)
+    state = moving(now, v)
+    u_dot = state.U @ a + state.bias
+    at = ElementGeometry(robot, now.motion.poses)
+
+    def turning(body: int) -> tuple[Array, Array, Array, Array]:
+        """Spatial twist [v0; w] of a body and its derivative, as parts."""
+        movers = now.motion.movers[body]
+        twist = state.velocity.twists[body]
+        rate = state.velocity.biases[body] + now.motion.columns[:, movers] @ u_dot[movers]
+        return twist, rate, twist[3:], rate[3:]
+
+    def variable(v: StateVariable) -> Array:
+        twist, rate, w, w_dot = turning(v.body)
+        if v.kind == "direction":
+            e = (
+                at.poses[v.body].R[:, v.number]
+                if v.leg < 0
+                else bar_direction(at, layout.legs[v.leg], v.number)
+            )
+            e_dot = cross(w, e)
+            rows = [e, e_dot, cross(w_dot, e) + cross(w, e_dot)]
+            return pack([[row[k] for k in layout.axes] for row in rows])
+        if v.kind == "point":
+            p = at.poses[v.body].p
+            return np.stack([p, point_velocity(twist, p), point_acceleration(twist, rate, p)])
+        place = robot.platform_nv + robot.v_slices[v.number].start
+        motion = pack([state.u[place], u_dot[place]])
+        if v.kind == "coordinate":
+            return pack([now.q[robot.q_slices[v.number]][0], *motion])
+        leg = layout.legs[v.leg]
+        A, B = at.ends(leg, leg.rods[0])
+        return pack([dot(at.direction(leg, leg.rods[0]), B - A), *(leg.flip * motion)])
+
+    return {v.name: variable(v) for v in layout.variables}
+
+
+def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the variables of a robot's element state."""
+    return element_layout(mechanism_of(robot.numeric)).shapes
+
+
+# ---- the element state from the coordinates of the actuators, where that needs no iteration
+
+
+def reason_without_encoders(mechanism: Mechanism) -> str:
+    """Why a robot's element state does not follow from its actuators; empty if it does."""
+    if not applies(mechanism):
+        return "its pose does not follow from the actuators in closed form"
+    layout = element_layout(mechanism)
+    if any(leg.driver is None or leg.form == "plane" for leg in layout.legs):
+        return "its legs are not rods on driven arms or sliders"
+    if any(turning.kind != "constant" for turning in orientations(mechanism).values()):
+        return "its nacelle turns"
+    return ""
+
+
+@physics(q=of_actuators, q_dot=of_actuators, q_ddot=of_actuators)
+def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) -> dict[str, Array]:
+    """All variables of the element state by name, each (3, ...): value, first and second derivative.
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators (actuators,), rad or m.
+        q_dot: their rates.
+        q_ddot: their second derivatives.
+    """
+    mechanism = mechanism_of(robot.numeric)
+    layout = element_layout(mechanism)
+    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    given: dict[str, Array] = {}
+    centres: list[Jet] = []
+    lengths: list[float] = []
+    for index, leg in enumerate(layout.legs):
+        assert leg.driver is not None
+        k, points = place[leg.driver], leg_points(mechanism, leg)
+        motion = (q[k], q_dot[k], q_ddot[k])
+        own = next(v for v in layout.variables if v.leg == index and v.number in (ARM, leg.driver))
+        given[own.name] = (
+            _packed(layout, _arm(points.zero, points.z, *motion)) if own.is_vector else pack(motion)
+        )
+        start = _start(layout, index, given)
+        rod = points.rods[0]
+        R = orientations(mechanism)[rod.body].R
+        centres.append(plus_jet(start, constant_jet(rod.offset - R @ rod.local)))
+        lengths.append(rod.length)
+    lines = _lines(mechanism, centres, lengths)
+    for index, line in enumerate(lines):
+        name = layout.of_rod[index, 0]
+        given[name] = _packed(layout, plus_jet(np.zeros((3, 3)), line, 1.0 / lengths[index]))
+    return {v.name: given[v.name] for v in layout.variables}
+
+
+def _arm(zero: Array, z: Array, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
+    """The direction of an arm from its angle."""
+    x = pack((cos(q) * zero + sin(q) * np.cross(z, zero)).tolist())
+    y = cross(z, x)
+    return pack([x.tolist(), (q_dot * y).tolist(), (q_ddot * y - (q_dot * q_dot) * x).tolist()])
+
+
+def _packed(layout: ElementLayout, jet: Jet) -> Array:
+    """A direction with the components that it has."""
+    return pack([[row[k] for k in layout.axes] for row in jet])
+
+
+def _start(layout: ElementLayout, index: int, given: dict[str, Array]) -> Jet:
+    """Where the first rod of a leg begins; its direction does not count for that."""
+    zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
+    return MeasuredLeg(layout, index, zeros | given).start(0)
+
+
+def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> list[Jet]:
+    """The rods from where they begin to one point, with derivatives."""
+    robot = mechanism.robot
+    axes = robot.motion.twist_axes
+    squares = [length * length for length in lengths]
+    if len(axes) == 2:
+        i, j = axes
+        flat = [(pack([c[0][i], c[0][j]]), square) for c, square in zip(centres, squares, strict=True)]
+        one, two = two_circles(flat, circles_side(mechanism))
+        r = [_placed(vector, axes) for vector in (one, two)]
+    else:
+        spheres = [(c[0], square) for c, square in zip(centres, squares, strict=True)]
+        p, _ = three_spheres(spheres, circles_side(mechanism))
+        r = [p - c[0] for c in centres]
+    solve = _rows(r, axes)
+    v = solve([dot(line, c[1]) for line, c in zip(r, centres, strict=True)])
+    rates = [v - c[1] for c in centres]
+    a = solve([dot(l, c[2]) - dot(w, w) for l, c, w in zip(r, centres, rates, strict=True)])
+    return [
+        pack([line.tolist(), rate.tolist(), (a - c[2]).tolist()])
+        for line, rate, c in zip(r, rates, centres, strict=True)
+    ]
+
+
+def _placed(vector: Array, axes: tuple[int, ...]) -> Array:
+    entries: list[Scalar] = [0.0] * 3
+    for axis, value in zip(axes, vector.tolist(), strict=True):
+        entries[axis] = value
+    return pack(entries)
+
+
+def _rows(r: list[Array], axes: tuple[int, ...]) -> Callable[[list[Scalar]], Array]:
+    """A function that solves r_j . v = b_j, with what does not depend on b done once."""
+    if len(axes) == 2:
+        i, j = axes
+        one, two = r
+        reciprocal = divide(1.0, one[i] * two[j] - one[j] * two[i])
+
+        def flat(b: list[Scalar]) -> Array:
+            first, second = b[0] * reciprocal, b[1] * reciprocal
+            return _placed(pack([first * two[j] - second * one[j], second * one[i] - first * two[i]]), axes)
+
+        return flat
+    normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
+    reciprocal = divide(1.0, dot(r[0], normals[0]))
+
+    def spatial(b: list[Scalar]) -> Array:
+        scaled = [value * reciprocal for value in b]
+        return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
+
+    return spatial
+
+
+# ---- samples of element states with 50 digits, by which identities of a model from elements are recognised
+
+
+def element_samples(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> PreciseInputs | None:
+    """Samples of the inputs of a function of the element state (`input_samples`)."""
+    return input_samples(robot, shapes, groups, _elements)
+
+
+def _elements(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+    """The variables of the elements at a state x, y, v, a."""
+    flat = exact(states.program(element_arrays), [*states.parameters, *state])
+    given: dict[str, Numbers] = {}
+    start = 0
+    for name, shape in element_shapes(states.robot).items():
+        size = int(np.prod(shape))
+        given[name] = flat[start : start + size]
+        start += size
+    return given

@@ -1,0 +1,98 @@
+"""The general form from the state of the kinematic elements ([OAM] (66)): another stage of motion.
+
+    pose       place -> eliminate -> motion      -> required forces -> nacelle's balance
+    elements   lines, joints, nacelle as measured -> required forces -> nacelle's balance
+
+The lines of rods and struts, the driven joints and the nacelle come with their derivatives from directions
+and lengths (`papers.elements.placement`), without trigonometry, forward kinematics or iteration, and
+nothing is solved for them; forces and the balance are those of `models` and `regressor`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.compact.inertial import carried_numbers, heavy_ends
+from nacelle.compact.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
+from nacelle.compact.models import actuator_forces, settled_way
+from nacelle.compact.placed import WHOLE, Way, is_direct, place_as_seen
+from nacelle.compact.plan import plan_of
+from nacelle.compact.regressor import linear_form, required_power
+from nacelle.compact.required import Counted
+from nacelle.kinematics.samples import input_samples
+from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
+from nacelle.model.robot import Robot
+from nacelle.papers.elements.from_inputs import element_samples, element_shapes, elements_from_encoders
+from nacelle.papers.elements.placement import ElementMotion
+from nacelle.spatial.physics import sampled
+from nacelle.spatial.scalar import Array
+
+
+def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> Legs:
+    """The robot as its elements are measured, its legs eliminated."""
+    plan = plan_of(seen.robot, way)
+    return factorised(plan, place_as_seen(seen, plan.parts, pole=pole))
+
+
+def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:
+    """The motion of everything as it is measured; `heavy` where inertia will be counted."""
+    given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
+    ends = heavy_ends(legs.placed, carried_numbers(legs.placed)) if heavy else frozenset()
+    return motion_as_given(legs, given, ends, friction=friction)
+
+
+@sampled(element_samples)
+def inverse_from_elements(
+    robot: Robot, *arrays: Array, outputs: str = "force pivot", **options: Any
+) -> dict[str, Array]:
+    """Actuator forces (actuators,), N or N m, and the smallest pivot, from the kinematic elements.
+
+    Args:
+        robot: the robot.
+        arrays: the variables in the order of `element_shapes`, each with its two derivatives.
+        outputs: which of the results are wanted.
+        options: "friction" and "smooth".
+    """
+    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    way, counted = settled_way(robot, asymmetric=False, **options)
+    legs = legs_from(seen, way, pole=is_direct(plan_of(robot, way)))
+    moving = motion_from(seen, legs, heavy=True, friction=counted.friction)
+    results = actuator_forces(legs, moving, counted, np.zeros(robot.motion.n))
+    return {name: results[name] for name in outputs.split()}
+
+
+@sampled(element_samples)
+def regressor_from_elements(
+    robot: Robot,
+    *arrays: Array,
+    columns: Columns = None,
+    signs: Signs = None,
+    outputs: str = "Y pivot",
+    **options: Any,
+) -> dict[str, Array]:
+    """Y (actuators, columns) with force = Y p, and the smallest pivot, from the kinematic elements."""
+    linear = with_linear_forms(robot, columns, signs)
+    seen = ElementMotion(linear, dict(zip(element_shapes(robot), arrays, strict=True)))
+    legs = legs_from(seen)
+    moving = motion_from(seen, legs, heavy=False)
+    power = required_power(legs, moving, [(1.0, moving)], Counted(**options))
+    results = linear_form(legs, power, column_count(robot, columns))
+    return {name: results[name] for name in outputs.split()}
+
+
+@sampled(input_samples)
+def inverse_from_encoders(
+    robot: Robot, q: Array, q_dot: Array, q_ddot: Array, **options: Any
+) -> dict[str, Array]:
+    """Actuator forces (actuators,), N or N m, and the smallest pivot, from the actuators' coordinates.
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators, rad or m.
+        q_dot: their rates.
+        q_ddot: their accelerations.
+        options: "friction" and "smooth".
+    """
+    return inverse_from_elements(robot, *elements_from_encoders(robot, q, q_dot, q_ddot).values(), **options)

@@ -1,0 +1,277 @@
+"""Linear forward kinematics: the bodies of the nacelle from the ends of the legs ([OAM] (34), (35)).
+
+A body of the nacelle has points b_j (3,) whose places B_j are known: ends of legs, joints with bodies that
+are placed already. With g = B_2 - B_1 and l = b_2 - b_1 its orientation R and origin p are
+
+    R constant             p = B_1 - R b_1
+    about a constant e     cos = k . g / |k|^2,  sin = (e x k) . g / |k|^2        k of l across e, at angle 0
+    any                    R = [g_1 g_2 g_1 x g_2] [l_1 l_2 l_1 x l_2]^-1                from three points
+
+so all of it is linear in the points, or in them and one cross product; which of the three a body has is
+decided at sample poses. Differentiated twice the same lines give c_k' and c_k'' of the columns c_k of R;
+points whose motion is known stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.compact.bars.geometry import clean
+from nacelle.compact.nacelle import GivenFrame, GivenPoint
+from nacelle.compact.vectors import ZERO, add, crossed, scaled
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.model.joint import JointKind
+from nacelle.model.leg import PLATFORM
+from nacelle.papers.elements.jets import Jet, cross_jets, plus_jet
+from nacelle.papers.elements.layout import sample_geometries
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.scalar import Array, dot, pack, product
+from nacelle.spatial.screw import AngularMotion
+
+# Orientations and axes that differ by less at sample poses are constant.
+_SAME = 1e-9
+# Points whose differences are as short as this beside the robot's size place nothing.
+_SHORT = 1e-3
+
+
+_NONE = np.zeros((3, 3))
+
+
+class Orientation(NamedTuple):
+    """How a body of the nacelle may turn.
+
+    Attributes:
+        kind: "constant", "axis" or "any".
+        R: its orientation at the reference.
+        axis: e, where it turns about a constant axis.
+    """
+
+    kind: str
+    R: Array
+    axis: Array
+
+
+@lru_cache(maxsize=64)
+def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
+    """For every body of the nacelle how it may turn, decided at sample poses."""
+    samples = sample_geometries(mechanism)
+    result = {}
+    for body in nacelle_bodies(mechanism):
+        R = np.asarray(samples[0].poses[body].R, dtype=float)
+        if mechanism.robot.nacelle.kind == "point":
+            result[body] = Orientation("constant", np.eye(3), ZERO)
+            continue
+        turns = [_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
+        size = [float(np.linalg.norm(turn)) for turn in turns]
+        if max(size, default=0.0) < _SAME:
+            result[body] = Orientation("constant", clean(R), ZERO)
+            continue
+        axis = clean(turns[first_largest(np.array(size))] / max(size))
+        across = max(float(np.linalg.norm(np.cross(axis, turn))) for turn in turns)
+        result[body] = Orientation("axis" if across < _SAME else "any", clean(R), axis)
+    return result
+
+
+def _vector(R: Array) -> Array:
+    """The antisymmetric part of a rotation as a vector: sin(angle) times its axis."""
+    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
+
+
+def nacelle_bodies(mechanism: Mechanism) -> tuple[int, ...]:
+    """The platform and the other bodies of the nacelle."""
+    return (PLATFORM, *(body for body in mechanism.robot.nacelle.bodies if body != PLATFORM))
+
+
+class Known(NamedTuple):
+    """A point or a direction of a body whose place is known: in the body's frame (3,), and its jet."""
+
+    local: Array
+    place: Jet
+
+
+class NacellePlaces:
+    """Places the bodies of the nacelle, one after the other.
+
+    Attributes:
+        frames: of the bodies that are placed.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        """Begin with no points."""
+        self.mechanism, self.robot = mechanism, mechanism.robot
+        self.points: dict[int, list[Known]] = {body: [] for body in nacelle_bodies(mechanism)}
+        self.directions: dict[int, list[Known]] = {body: [] for body in self.points}
+        self.frames: dict[int, GivenFrame] = {}
+
+    def add(self, body: int, local: Array, place: Jet) -> None:
+        """Record a point of a body: `local` (3,), m, in its frame, and p, p', p'' (3, 3), base axes."""
+        self.points[body].append(Known(np.asarray(local, dtype=float), place))
+
+    def add_axis(self, body: int, axis: int, direction: Jet) -> None:
+        """The direction of an axis of a body's frame."""
+        self.directions[body].append(Known(np.eye(3)[axis], direction))
+
+    def wanted_axes(self, body: int) -> tuple[int, ...]:
+        """Axes of a body's frame whose directions would tell how it is turned, beside what is known."""
+        turning = orientations(self.mechanism)[body]
+        if turning.kind == "axis":
+            across = np.linalg.norm(np.cross(turning.axis, turning.R.T), axis=1)
+            return (first_largest(across),)
+        vectors = self._vectors(body)
+        if not vectors:
+            return (0, 1)
+        longest = max(vectors, key=lambda known: float(np.linalg.norm(known.local))).local
+        return (first_largest(np.linalg.norm(np.cross(longest, np.eye(3)), axis=1)),)
+
+    def _vectors(self, body: int) -> list[Known]:
+        """Differences of the points of a body, and its directions at the size of the robot."""
+        pairs = combinations(self.points[body], 2)
+        apart = [Known(two.local - one.local, plus_jet(two.place, one.place, -1.0)) for one, two in pairs]
+        size = self.robot.size
+        return [
+            *apart,
+            *(Known(size * d.local, plus_jet(_NONE, d.place, size)) for d in self.directions[body]),
+        ]
+
+    def solve(self) -> list[int]:
+        """Place all bodies that can be placed; gives those that cannot."""
+        left = [body for body in self.points if body not in self.frames]
+        while True:
+            placed = next((body for body in left if self._solve(body)), None)
+            if placed is None:
+                return left
+            left.remove(placed)
+            self._pass_on(placed)
+
+    def _pass_on(self, body: int) -> None:
+        """Give the joints of a placed body to its neighbours."""
+        robot = self.robot
+        for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+            joint = robot.joints[j]
+            if joint.at_point or joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL):
+                continue
+            ends = ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor))
+            for (one, near), (two, far) in permutations(ends):
+                if one == body and two in self.points and two not in self.frames:
+                    self.add(two, far.p, self.point(body, np.asarray(near.p, dtype=float)))
+
+    def point(self, body: int, local: Array) -> Jet:
+        """Motion p, p', p'' (3, 3), base axes, of the point `local` (3,) in the frame of a placed body."""
+        for known in self.points[body]:
+            if np.array_equal(known.local, local):
+                return known.place
+        frame = self.frames[body]
+        rows = [
+            add(frame.pose.p, product(frame.pose.R, local)),
+            add(frame.v, _sum(frame.columns_dot, local)),
+            add(frame.a, _sum(frame.columns_ddot, local)),
+        ]
+        return pack([row.tolist() for row in rows])
+
+    def _solve(self, body: int) -> bool:
+        turning, known = orientations(self.mechanism)[body], self.points[body]
+        if not known:
+            return False
+        if turning.kind == "constant":
+            zero = np.zeros((3, 3))
+            columns = np.stack([turning.R, zero, zero]).transpose(0, 2, 1)
+            self._place(body, columns, known[0])
+            return True
+        if turning.kind == "axis":
+            return self._solve_axis(body, turning, known)
+        return self._solve_any(body, known)
+
+    def _solve_axis(self, body: int, turning: Orientation, known: list[Known]) -> bool:
+        """From the vector that reaches farthest across the axis."""
+        e, R = turning.axis, turning.R
+        vectors = self._vectors(body)
+        reach = [float(np.linalg.norm(np.cross(e, R @ vector.local))) for vector in vectors]
+        if not vectors or max(reach) < _SHORT * self.robot.size:
+            return False
+        local, g = vectors[first_largest(np.array(reach))]
+        l = R @ local
+        across = clean(l - e * (e @ l), self.robot.size)
+        square = float(across @ across)
+        c, s = across / square, np.cross(e, across) / square
+        # R(angle) R_0: a column k is e (e . k) + (k - e (e . k)) cos + e x k sin.
+        columns = []
+        for order, row in enumerate(g):
+            cos_, sin_ = dot(c, row), dot(s, row)
+            own = []
+            for k in range(3):
+                column = R[:, k]
+                along = clean(e * (e @ column)) if order == 0 else ZERO
+                own.append(
+                    add(
+                        add(along, scaled(cos_, clean(column - e * (e @ column)))),
+                        scaled(sin_, clean(np.cross(e, column))),
+                    )
+                )
+            columns.append(pack([column.tolist() for column in own]))
+        # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
+        beside = crossed(e, g[0])
+        w, w_dot = (scaled(dot(beside, g[order]) * (1.0 / square), e) for order in (1, 2))
+        self._place(body, np.stack(columns), known[0], AngularMotion(w, w_dot))
+        return True
+
+    def _solve_any(self, body: int, known: list[Known]) -> bool:
+        """From the two vectors that span the largest area."""
+        vectors = self._vectors(body)
+        pairs = list(combinations(range(len(vectors)), 2))
+        areas = [float(np.linalg.norm(np.cross(vectors[i].local, vectors[j].local))) for i, j in pairs]
+        if not pairs or max(areas) < (_SHORT * self.robot.size) ** 2:
+            return False
+        pair = [vectors[k] for k in pairs[first_largest(np.array(areas))]]
+        one, two = (vector.local for vector in pair)
+        g = [vector.place for vector in pair]
+        third, normal = cross_jets(*g), np.cross(one, two)
+        L = np.linalg.inv(np.stack([one, two, normal], axis=1))
+        L = clean(L * self.robot.size) / self.robot.size
+        columns = []
+        for order in range(3):
+            spanned = (g[0][order], g[1][order], third[order])
+            columns.append(pack([_sum(spanned, L[:, column]).tolist() for column in range(3)]))
+        self._place(body, np.stack(columns), known[0], _angular(g, third[0], float(normal @ normal)))
+        return True
+
+    def _place(self, body: int, columns: Array, known: Known, turning: AngularMotion | None = None) -> None:
+        """A body from a point and the columns of its orientation, [order, column, entry]."""
+        origin = [add(row, -_sum(columns[order], known.local)) for order, row in enumerate(known.place)]
+        still = columns.dtype != object and not np.any(columns[1:])
+        turning = AngularMotion(ZERO, ZERO) if still else turning
+        assert turning is not None
+        pose = Pose(columns[0].T, origin[0])
+        points = tuple(GivenPoint(point.local, *point.place) for point in self.points[body])
+        rates = None if still else columns[1:]
+        self.frames[body] = GivenFrame(pose, *turning, origin[1], origin[2], points=points, rates=rates)
+
+
+def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
+    """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2, |n|^2 constant.
+
+        w = ((g_2' . n) g_1 - (g_1' . n) g_2 + (g_1' . g_2) n) / |n|^2
+
+    and w' by the same of g_i'' - w x g_i'.
+    """
+    one, two = g
+
+    def turning(first: Array, second: Array) -> Array:
+        total = add(scaled(dot(second, n), one[0]), scaled(-dot(first, n), two[0]))
+        return scaled(1.0 / square, add(total, scaled(dot(first, two[0]), n)))
+
+    w = turning(one[1], two[1])
+    w_dot = turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))
+    return AngularMotion(w, w_dot)
+
+
+def _sum(vectors: Iterable[Array], factors: Array) -> Array:
+    total: Array = ZERO
+    for vector, factor in zip(vectors, factors.tolist(), strict=True):
+        total = add(total, scaled(factor, vector))
+    return total

@@ -1,0 +1,232 @@
+"""The element state {x, d, theta} of a robot with its derivatives ([OAM] (66), (67)), to and from its pose.
+
+    state = element_state(robot, x, v, a)       directions, lengths and angles of all elements
+    state.pose()                                x, v, a by linear forward kinematics (`nacelle_pose`)
+    state.check()                               whether directions are unit vectors and the loops are closed
+
+The variables are redundant, so a measured state contradicts itself; `project` makes it consistent. Direction
+x of an element and its rates give its angular velocity ([OAM] (12), (13)) up to its spin about x,
+
+    w = x x x' + s x,      w' = x x x'' + s' x + s x'
+
+s = theta' of a shaft, (a . x) ((a x x) . x') / |a x x|^2 of an element on a universal joint with first axis a
+on the base ([OAM] (7) leaves it out), and 0 of a rod between spherical joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile import Compiled, compile_function
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.motion import JointMotion, joint_motion, solved
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import checked_rates
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.papers.elements.from_inputs import element_arrays, element_shapes
+from nacelle.papers.elements.layout import ElementLayout, StateVariable
+from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
+from nacelle.pictures import Drawn
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, atan2, pack
+
+# A state is consistent if it differs from that of its own pose by less, directions and lengths over the size.
+_CONSISTENT = 1e-6
+
+
+class ElementPose(NamedTuple):
+    """Pose and motion of the nacelle.
+
+    Attributes:
+        x: reduced pose (..., nx).
+        v: reduced twist (..., n).
+        a: its derivative (..., n).
+    """
+
+    x: Array
+    v: Array
+    a: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElementState(Drawn):
+    """Directions, lengths and angles of a robot's elements, each with first and second derivative.
+
+    Attributes:
+        robot: the robot.
+        values: the variables by name: (..., 3, components) of directions and points, (..., 3) of lengths and
+            angles; the rows are the value, its first and its second derivative. Base axes; m, rad.
+    """
+
+    robot: Robot
+    values: Mapping[str, Array]
+
+    def __post_init__(self) -> None:
+        """Check names and shapes."""
+        shapes = self.layout.shapes
+        for name in self.values:
+            if name not in shapes:
+                raise KinematicsError(
+                    f"{self.robot.name} has no element variable {name!r}; {did_you_mean(name, tuple(shapes))}"
+                )
+        checked: dict[str, Array] = {}
+        for name, shape in shapes.items():
+            if name not in self.values:
+                raise KinematicsError(f"the element variable {name} of {self.robot.name} is missing")
+            value = np.asarray(self.values[name], dtype=float)
+            if value.shape[value.ndim - len(shape) :] != shape:
+                raise KinematicsError(
+                    f"the element variable {name} has the shape (..., {', '.join(map(str, shape))}), a value "
+                    f"with two derivatives; got {value.shape}"
+                )
+            if not np.all(np.isfinite(value)):
+                raise KinematicsError(f"the element variable {name} of {self.robot.name} is not finite")
+            checked[name] = value
+        object.__setattr__(self, "values", checked)
+
+    def __getitem__(self, name: str) -> Array:
+        """A variable by its name."""
+        return self.values[name]
+
+    @property
+    def layout(self) -> ElementLayout:
+        """The variables."""
+        return element_layout(mechanism_of(self.robot))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in the order of `arrays`."""
+        return tuple(self.layout.shapes)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The variables in the order of models, (samples or ..., 3, ...)."""
+        return tuple(self.values[name] for name in self.names)
+
+    def pose(self) -> ElementPose:
+        """The pose by linear forward kinematics: no iteration, and one solution."""
+        found = native_elements(nacelle_motion, self.robot)(*self.arrays)
+        x = _reduced(self.robot, found["R"], found["p"], found["joints"])
+        return ElementPose(x, np.asarray(found["v"]), np.asarray(found["a"]))
+
+    def joints(self) -> JointMotion:
+        """Coordinates, rates and accelerations of all joints, at the state's pose."""
+        return joint_motion(self.robot, *self.pose())
+
+    @cached_property
+    def inconsistency(self) -> dict[str, Array]:
+        """For every variable how far it is from that of the state's own pose (...), over the robot's size."""
+        own = element_state(self.robot, *self.pose())
+        size, found = self.robot.size, {}
+        for variable in self.layout.variables:
+            apart = np.abs(self.values[variable.name] - own.values[variable.name])
+            if variable.is_vector:
+                apart = np.max(apart, axis=-1)
+            found[variable.name] = apart[..., 0] / (size if _is_length(self.robot, variable) else 1.0)
+        return found
+
+    def check(self, tolerance: float = _CONSISTENT) -> None:
+        """Check that the state closes the loops.
+
+        Raises:
+            KinematicsError: that names the variable farthest off, if one is by more than the tolerance.
+        """
+        worst = {name: float(np.max(apart)) for name, apart in self.inconsistency.items()}
+        name = max(worst, key=lambda key: worst[key])
+        if worst[name] > tolerance:
+            raise KinematicsError(
+                f"the element state of {self.robot.name} is not consistent: {name} is {worst[name]:.2g} from "
+                f"where its pose has it (tolerance {tolerance:.2g}); `project_elements` makes it consistent"
+            )
+
+
+def _is_length(robot: Robot, variable: StateVariable) -> bool:
+    if variable.kind == "coordinate":
+        return not robot.joints[variable.number].primitives[0].is_rotation
+    return variable.kind in ("length", "point")
+
+
+def require_elements(robot: Robot) -> None:
+    """Check that a robot has an element state.
+
+    Raises:
+        KinematicsError: if it has none, with the reason.
+    """
+    reason = reason_without_elements(mechanism_of(robot))
+    if reason:
+        raise KinematicsError(f"{robot.name} has no element state: {reason}")
+
+
+def element_state(robot: Robot, x: Any, v: Any = None, a: Any = None) -> ElementState:
+    """The element state of a robot at poses.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        v: reduced twists (..., n); zero if None.
+        a: their derivatives (..., n); zero if None.
+
+    Raises:
+        KinematicsError: if the robot's legs are not made of elements, or shapes are wrong.
+        UnreachableError: if a single pose is out of reach.
+    """
+    require_elements(robot)
+    n = robot.motion.n
+    rates = [
+        checked_rates(robot, what, np.zeros(n) if given is None else given)
+        for what, given in (("the twist v", v), ("the acceleration a", a))
+    ]
+    poses, y, _ = solved(robot, x, *rates)
+    return ElementState(robot, elements_at(robot, poses, y, *rates))
+
+
+def elements_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """All variables by name at states, natively.
+
+    Robots that differ in their names alone share the program, whose outputs may have other names.
+    """
+    values = native(element_arrays, robot)(x, y, v, a).values()
+    return dict(zip(element_shapes(robot), values, strict=True))
+
+
+@lru_cache(maxsize=128)
+def native_elements(
+    function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()
+) -> Compiled:
+    """A physics function of the element state, compiled for a robot."""
+    return compile_function(function, robot, inputs=element_shapes(robot), options=dict(options))
+
+
+def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
+    """Orientation R (3, 3), origin p (3,), m, reduced twist v (n,), its derivative a (n,), and joints.
+
+    Base axes, from the variables of the element state in the order of models.
+    """
+    mechanism = mechanism_of(robot)
+    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    rates, seconds = seen.nacelle_rates
+    pose = seen.frames[PLATFORM].pose
+    joints = [seen.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
+    return {
+        "R": pack(pose.R.tolist()),
+        "p": pack(pose.p.tolist()),
+        "v": pack([rates[k] for k in mechanism.independent]),
+        "a": pack([seconds[k] for k in mechanism.independent]),
+        "joints": pack([atan2(step.s, step.c) if hasattr(step, "s") else step for step in joints] or [0.0]),
+    }
+
+
+def _reduced(robot: Robot, R: Array, p: Array, joints: Array) -> Array:
+    """Reduced poses (..., nx) from the orientation and origin of the platform and the nacelle's joints."""
+    mechanism = mechanism_of(robot)
+    x, _ = mechanism.chart.coordinates(Pose(np.asarray(R), np.asarray(p)))
+    for k, name in enumerate(robot.motion.joint_names):
+        x[..., mechanism.layout.x_index(name)] = joints[..., k]
+    return x

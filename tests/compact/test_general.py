@@ -1,0 +1,156 @@
+"""General: closure step, plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compact.closure_step import finds_step
+from nacelle.compact.placed import WHOLE, Way
+from nacelle.compact.plan import has_bar_axes, is_supported, plan_of, sample_states
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve import newton_steps
+from nacelle.model.joint import FrictionTerm, JointKind
+from nacelle.model.robot import Robot
+from nacelle.tree.closure import closure_gaps
+from support.random_robots import inner_loops
+from support.random_robots.loads import with_random_inertias
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
+from support.uncompiled import any_robot
+
+# ---- closure step
+#
+# Newton's step of the general form: the same as that of the tree up to the square of what is open.
+
+# How far the pose is moved, over the robot's size or in rad.
+MOVED = (1e-3, 1e-4)
+
+# Robots with legs or nacelles that have no closed form.
+NAMES = (
+    *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS"),
+    *("spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
+    *("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer", "leg with an inner loop"),
+    *("drives, springs and rotors at closures", "friction in every joint", "fixed joints", "tilting head"),
+    *("nacelle with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
+)
+
+
+def robot_of(name: str) -> Robot:
+    if name == "leg with an inner loop":
+        return inner_loops.draw(1).robot
+    if name in RIGID:
+        return RIGID[name].make(1)
+    return STRESS[name](1) if name in STRESS else nacelle.load(name)
+
+
+def determined(robot: Robot) -> np.ndarray:
+    """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    kept = [True] * mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        kept += [robot.joints[j].successor not in plan.parts.rods] * robot.joints[j].nq
+    return np.array(kept)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", NAMES)
+def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step leaves the square of what was open, and is that of the tree."""
+    robot = robot_of(name)
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    assert finds_step(plan, len(mechanism.dependent))
+    x0, y0 = plan.samples[1]
+    way = np.random.default_rng(2).normal(size=x0.shape)
+    way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
+    left, apart = [], []
+    for h in MOVED:
+        x = x0 + h * way
+        if mechanism.layout.quaternion is not None:
+            x[mechanism.layout.quaternion] /= np.linalg.norm(x[mechanism.layout.quaternion])
+        step = newton_steps.closing_step(robot, y0, x)
+        after = newton_steps.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
+        left.append(float(after["error"]) / float(step["error"]))
+        with monkeypatch.context() as patched:
+            patched.setattr(newton_steps, "finds_step", lambda *_: False)
+            dense = newton_steps.closing_step(robot, y0, x)
+        size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
+        off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
+        apart.append(np.max(off[determined(robot)], initial=0.0) / size)
+    assert left[1] < max(0.3 * left[0], 1e-10)
+    assert left[1] < 0.05
+    assert apart[1] < max(0.3 * apart[0], 1e-10)
+
+
+# ---- Plans: closed sample states, rates of the tree, and decisions that come out the same again
+
+
+@cache
+def loaded(name: str) -> Robot:
+    """A robot with any inertia of its bodies and viscous friction in all joints but points."""
+    robot = with_random_inertias(any_robot(name), 3)
+    joints = list(robot.joints)
+    for k, joint in enumerate(joints):
+        if joint.kind is not JointKind.POINT:
+            terms = (FrictionTerm("viscous", 0.1 + 0.05 * k),)
+            joints[k] = replace(joint, friction=(terms,) * len(joint.friction_axes))
+    return replace(robot, joints=tuple(joints))
+
+
+@pytest.mark.parametrize("name", ["3rps", "3rrr"])
+def test_sample_states_are_closed_and_apart(name: str) -> None:
+    robot = loaded(name)
+    states = plan_of(robot).samples
+    assert len(states) == 12
+    for x, y in states:
+        gaps = closure_gaps(robot, configuration(robot, x, y).motion)
+        assert np.max(np.abs(np.asarray(gaps, dtype=float))) < 1e-9 * robot.size
+    apart = [np.max(np.abs(a[0] - b[0])) for k, a in enumerate(states) for b in states[:k]]
+    assert min(apart) > 1e-3 * robot.size
+    again = sample_states(mechanism_of(robot), 3)
+    for one, other in zip(states, again, strict=False):
+        np.testing.assert_array_equal(one[0], other[0])
+
+
+def test_a_plan_is_made_once_for_alike_robots() -> None:
+    robot = loaded("3rrr")
+    assert plan_of(robot) is plan_of(robot)
+    # Rods between spherical joints are no bars: the way that would count makes no difference.
+    delta = loaded("delta")
+    assert plan_of(delta, Way(True, True)) is plan_of(delta, WHOLE)
+    assert is_supported(robot)
+
+
+def test_bars_have_axes_of_their_own_where_friction_needs_them() -> None:
+    """Rods on arms that turn in revolute joints with friction; on sliders never."""
+    arms = any_robot("fivebar")
+    assert has_bar_axes(arms, friction=True)
+    bare = replace(arms, joints=tuple(replace(joint, friction=()) for joint in arms.joints))
+    assert not has_bar_axes(bare, friction=True)
+    assert not has_bar_axes(any_robot("prrrp"), friction=True)
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 7])
+def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
+    """With any number of motions, six as of a hexapod among them."""
+    names = ["base", *(f"b{k}" for k in range(count))]
+    joints = {
+        f"q{k}": {
+            "type": "revolute",
+            "parent": names[k],
+            "child": names[k + 1],
+            "axis": "zyx"[k % 3],
+            "at": [0.1, 0.02 * k, 0.2],
+            "active": True,
+        }
+        for k in range(count)
+    }
+    bodies = {name: {"mass": 1.0, "com": [0.1, 0.02, 0.03]} for name in names[1:]}
+    arm = {"name": "arm", "bodies": bodies, "joints": joints}
+    data = {"format": "nacelle/2", "name": "arm", "units": "SI", "motion": list(joints), "legs": [arm]}
+    assert is_supported(nacelle.build(data))

@@ -1,0 +1,142 @@
+"""The smallest form: which one is taken, and what happens where the general form does not fit a robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compact import models as general
+from nacelle.compact import plan
+from nacelle.compact.plan import has_bar_axes
+from nacelle.compile import make_program
+from nacelle.dynamics import reference as tree
+from nacelle.dynamics import smallest
+from nacelle.dynamics.jacobian import sample_poses
+from nacelle.errors import CompilerWarning
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.solve import weak
+from nacelle.program.cost import count
+from nacelle.spatial.physics import input_shapes
+from support.library import library_robot
+from support.stress_robots import STRESS
+from support.uncompiled import scaled_robot
+
+
+def state(name):
+    robot = library_robot(name).alike
+    v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
+    return robot, *mechanism_of(robot).reference, v, a
+
+
+@pytest.mark.parametrize("fault", [KeyError(1), np.linalg.LinAlgError("singular"), None])
+def test_tree_where_the_general_form_fails(monkeypatch, fault):
+    """An analysis that raises, or decides wrongly, costs operations and nothing else."""
+    robot, x, y, v, a = state("3rps")
+    right = plan._plan
+
+    def broken(*arguments):
+        if fault is not None:
+            raise fault
+        made = right(*arguments)
+        # Rows that say nothing of what they are to decide.
+        legs = tuple(plan.LegOrder(leg.order, leg.zeros, leg.kept[:0], leg.units) for leg in made.legs)
+        return plan.replace(made, legs=legs)
+
+    monkeypatch.setattr(plan, "_plan", broken)
+    plan._disagreement.cache_clear()
+    try:
+        with pytest.warns(CompilerWarning, match="3rps is computed by the tree"):
+            assert not plan.is_supported(robot)
+        words = "IndexError" if fault is None else type(fault).__name__
+        assert words in plan.reason_for_tree(robot)
+        found = smallest.inverse(robot, x, y, v, a)
+        expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
+        assert np.array_equal(found["force"], expected["force"])
+        assert found["pivot"] == pytest.approx(np.sqrt(expected["parallel_margin"]))
+        assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
+    finally:
+        plan._disagreement.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+)
+def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes: bool) -> None:
+    robot = library_robot(name).numeric.alike
+    shapes = input_shapes(general.inverse, robot)
+    sizes = {
+        way: count(
+            make_program(general.inverse, robot, shapes, minimised=False, options={"bar_axes": way})
+        ).total
+        for way in (False, True)
+    }
+    assert has_bar_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
+
+
+def test_outputs_are_those_that_are_wanted():
+    robot, x, y, v, a = state("fivebar")
+    assert set(smallest.inverse(robot, x, y, v, a, outputs="force")) == {"force"}
+    assert set(smallest.bias(robot, x, y, v, outputs="h M A actuator_bias")) == {
+        "h",
+        "M",
+        "A",
+        "actuator_bias",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["redundant point on three legs", "redundant planar 4-RRR"])
+def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
+    """Both are the squared ratio of the columns of J_r^-1."""
+    robot = STRESS[name](1)
+    x = sample_poses(robot, 20, seed=2)
+    by_tree = nacelle.inverse_dynamics(robot, x, formulation="tree")
+    smallest_form = nacelle.inverse_dynamics(robot, x)
+    assert smallest_form.formulation == "compact"
+    np.testing.assert_allclose(smallest_form.parallel_margin, by_tree.parallel_margin, rtol=1e-9)
+    np.testing.assert_array_equal(smallest_form.flags, by_tree.flags)
+    one = nacelle.inverse_dynamics(robot, x[0])
+    np.testing.assert_allclose(one.parallel_margin, by_tree.parallel_margin[0], rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the figure is below the limit forces come from the tree, to the last bit."""
+    robot = library_robot("3rrr")
+    x = sample_poses(robot, 20, seed=2)
+    rng = np.random.default_rng(3)
+    v, a = rng.normal(size=(2, 20, 3))
+    options = {"friction": True}
+    y, load = np.zeros((20, 0)), np.zeros((20, 3))
+    pivot = native(smallest.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
+    limit = float(np.median(pivot))
+    monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
+    found = nacelle.inverse_dynamics(robot, x, v, a).force
+    by_tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").force
+    below = pivot < limit
+    assert 0 < np.sum(below) < 20
+    np.testing.assert_array_equal(found[below], by_tree[below])
+    np.testing.assert_allclose(found, by_tree, rtol=1e-9, atol=1e-9 * np.max(np.abs(by_tree)))
+    assert np.any(found[~below] != by_tree[~below])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
+def test_very_small_robots(factor: float) -> None:
+    """Lengths times a factor, inertia times its square: the smallest form gives the forces of the tree.
+
+    Friction does not shrink with them, and would hide all other forces.
+    """
+    robot = scaled_robot(library_robot("fivebar"), factor)
+    powers = [0, 1, 1, 1, 2, 2, 2, 2, 2, 2] * len(robot.bodies)
+    numbers = robot.parameter_vector("inertia")
+    robot = robot.with_parameters(numbers * factor ** np.array(powers[: len(numbers)]), "inertia")
+    x = nacelle.reference_pose(robot)
+    v, a = robot.size * np.random.default_rng(0).normal(size=(2, robot.motion.n))
+    force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
+    expected = nacelle.inverse_dynamics(robot, x, v, a, friction=False, formulation="tree").force
+    np.testing.assert_allclose(force, expected, rtol=1e-12)
+    assert np.all(np.isfinite(nacelle.inverse_dynamics(robot, x, v, a).force))

@@ -1,0 +1,103 @@
+"""Jourdain's principle: against the tree, body by body, over several kinds of scalars."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from papers.test_legs import (
+    ALL,
+    any_robot,
+    cases,
+    chain_of_all_joints,
+    everywhere,
+    general,
+    motions,
+)
+from nacelle.dynamics import tree_form as tree
+from nacelle.dynamics.reference import FORMULATIONS
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State, state_at
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import Joint, JointKind
+from nacelle.papers import jourdain
+from support.compare import assert_same
+
+
+def test_every_robot_is_served() -> None:
+    for name in ALL:
+        assert FORMULATIONS["jourdain"].reason_not(mechanism_of(any_robot(name))) == "", name
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_force_is_that_of_the_tree(name: str) -> None:
+    for state, a in cases(name):
+        for settings in (Settings(friction=False), everywhere(state.robot), everywhere(state.robot, 0.2)):
+            expected = tree.generalised_force(state, a, settings)
+            assert_same(jourdain.generalised_force(state, a, settings), expected, 1e-12, name)
+
+
+def test_every_kind_of_joint() -> None:
+    """A chain with all kinds of joints and all rates free: tau is the force of the tree itself."""
+    state, a = chain_of_all_joints()
+    settings = everywhere(state.robot)
+    assert_same(jourdain.generalised_force(state, a, settings), tree.tree_forces(state, a, settings), 1e-12)
+
+
+def with_joints(state: State, joints: tuple[Joint, ...]) -> State:
+    """The same state of the robot with other joints."""
+    robot = dataclasses.replace(state.robot, joints=joints)
+    return dataclasses.replace(state, now=dataclasses.replace(state.now, robot=robot))
+
+
+@pytest.mark.parametrize("name", ["palida", "3rrr", "delta", "fivebar"])
+def test_friction_of_every_joint_takes_its_power(name: str) -> None:
+    """v^T tau_f = sum over all joints, active and passive, of q'^T Q_f ([AGH2005] (13))."""
+    for state, a in cases(name):
+        robot = state.robot
+        with_it, without = (
+            jourdain.generalised_force(state, a, Settings(friction=on)) for on in (True, False)
+        )
+        v = np.array([state.moving.u[k] for k in state.mechanism.independent])
+        total = float((with_it - without) @ v)
+        each = []
+        for k in range(len(robot.joints)):
+            joints = tuple(
+                joint if j == k else dataclasses.replace(joint, friction=((),) * len(joint.primitives))
+                for j, joint in enumerate(robot.joints)
+            )
+            alone = with_joints(state, joints)
+            each.append(float((jourdain.generalised_force(alone, a, Settings()) - without) @ v))
+        assert min(each) >= -1e-9 * total
+        if robot.nacelle.kind != "point":
+            assert min(each) > 0.0
+        assert_same([sum(each)], [total], 1e-11, name)
+
+
+def turned_round(joint: Joint) -> Joint:
+    """A planar-spherical joint from the other side: its plane is on the successor."""
+    order = (2, 0, 1)
+    return dataclasses.replace(
+        joint,
+        kind=JointKind.SPHERICAL_PLANAR,
+        predecessor=joint.successor,
+        successor=joint.predecessor,
+        frame_predecessor=joint.frame_successor,
+        frame_successor=joint.frame_predecessor,
+        friction=tuple(joint.friction[k] for k in order),
+        springs=tuple(joint.springs[k] for k in order),
+    )
+
+
+def test_planes_on_the_successor_of_a_closure() -> None:
+    """Friction and springs of slides act along axes of the plane, wherever it is, in every formulation."""
+    robot = general("c5")
+    closures = (turned_round(joint) for joint in robot.closures)
+    robot = dataclasses.replace(robot, joints=(*robot.tree_joints, *closures))
+    x, y, v, a = (part[0] for part in motions("c5", 1))
+    state, settings = state_at(robot, x, y, v), everywhere(robot)
+    expected = tree.generalised_force(state, a, settings)
+    for name in ("bodies", "legs", "jourdain"):
+        assert_same(FORMULATIONS[name].generalised_force(state, a, settings), expected, 1e-12, name)
