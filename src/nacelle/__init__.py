@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from nacelle.dynamics.jacobian import jacobian
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
-    from nacelle.dynamics.reference import NAMES as FORMULATIONS
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
     from nacelle.elastic.linear.frequencies import (
@@ -126,7 +125,7 @@ if TYPE_CHECKING:
     from nacelle.kinematics.solve.dependent import dependent_coordinates
     from nacelle.kinematics.solve.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.solve.inverse import BodyPoses, InverseKinematics, inverse_kinematics
-    from nacelle.kinematics.tools import ToolPose, ToolTrajectory, tool_pose
+    from nacelle.kinematics.tools import ToolPose, tool_pose
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace
     from nacelle.library import build, check, load, loads
     from nacelle.model.data import Actuator
@@ -137,6 +136,7 @@ if TYPE_CHECKING:
     )
     from nacelle.model.payload import carrying, with_payload
     from nacelle.model.robot import Robot
+    from nacelle.papers.door import NAMES as FORMULATIONS
     from nacelle.papers.elements.project import ElementProjection, SeenVariable, project_elements
     from nacelle.papers.elements.state import ElementState, element_state
     from nacelle.report.sheet.sheet import DataSheet
@@ -173,6 +173,7 @@ if TYPE_CHECKING:
         time_scaled,
     )
     from nacelle.trajectory.along import along
+    from nacelle.trajectory.tool import ToolTrajectory
     from nacelle.view.viewer import Viewer, view
     from nacelle.vision.camera import Camera, Shutter
     from nacelle.vision.image.pixel_model import PixelModel

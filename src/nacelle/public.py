@@ -127,7 +127,8 @@ _MODULES = {
     "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion", "moved"),
     "nacelle.kinematics.pose": ("pose",),
     "nacelle.kinematics.pose_input": ("reference_pose",),
-    "nacelle.kinematics.tools": ("ToolPose", "tool_pose", "ToolTrajectory"),
+    "nacelle.kinematics.tools": ("ToolPose", "tool_pose"),
+    "nacelle.trajectory.tool": ("ToolTrajectory",),
     "nacelle.trajectory": (
         "BangBang",
         "BSpline",
@@ -177,7 +178,7 @@ _MODULES = {
 # Public names that differ from those in their modules.
 _RENAMED = {
     "compile": ("nacelle.compile", "compile_function"),
-    "FORMULATIONS": ("nacelle.dynamics.reference", "NAMES"),
+    "FORMULATIONS": ("nacelle.papers.door", "NAMES"),
     "robot_names": ("nacelle.robots", "names"),
 }
 HOMES: dict[str, tuple[str, str]] = {

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.compact import models as form
 from nacelle.compact import models as general
-from nacelle.compact.plan import sample_states
 from nacelle.dynamics import reference
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.models import NAMES as MODELS
@@ -29,6 +28,7 @@ from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.kinematics.solve.weak import WEAK_PIVOT
 from nacelle.model.between import Damper, LineSpring
 from nacelle.verify import verify

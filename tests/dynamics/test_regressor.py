@@ -7,9 +7,9 @@ import pytest
 
 import nacelle
 from nacelle.compact import regressor as general
-from nacelle.compact.plan import plan_of
 from nacelle.dynamics import reference as tree
 from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.solve.sample_states import closed_samples
 from support import rigid_robots, stress_robots
 
 BODY = 10
@@ -32,7 +32,7 @@ def _other(robot, seed=3):
 def _states(robot, count=2, seed=5):
     """States (x, y, v, a) near the reference."""
     rng = np.random.default_rng(seed)
-    for x, y in plan_of(robot).samples[1 : 1 + count]:
+    for x, y in closed_samples(robot)[1 : 1 + count]:
         v, a = rng.normal(size=(2, robot.motion.n))
         yield x, y, v, a
 

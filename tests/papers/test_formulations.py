@@ -15,7 +15,6 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.papers import bodies
 from support.compare import assert_same, relative_error
 from support.library import NAMES
 from support.random_robots.legs import CASES
@@ -30,9 +29,9 @@ def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
     robot = any_robot("delta")
     x, y = mechanism_of(robot).reference
     state = state_at(robot, x, y, np.zeros(3))
-    assert_same(bodies.gravity_force(state), tree.generalised_force(state, np.zeros(3), Settings()), 1e-12)
+    assert_same(tree.gravity_force(state), tree.generalised_force(state, np.zeros(3), Settings()), 1e-12)
     # Twists of massive bodies are those of the reduced twist.
-    for R, _, J in bodies.massive_bodies(state):
+    for R, _, J in tree.massive_bodies(state):
         assert J.shape == (6, 3)
         assert_same(R @ R.T, np.eye(3), 1e-12)
 

@@ -7,6 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from nacelle.dynamics import tree_form as tree
+from nacelle.dynamics.reference import FORMULATIONS
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State, state_at
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import Joint, JointKind
+from nacelle.papers import jourdain
 from papers.test_legs import (
     ALL,
     any_robot,
@@ -16,13 +23,6 @@ from papers.test_legs import (
     general,
     motions,
 )
-from nacelle.dynamics import tree_form as tree
-from nacelle.dynamics.reference import FORMULATIONS
-from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import Joint, JointKind
-from nacelle.papers import jourdain
 from support.compare import assert_same
 
 

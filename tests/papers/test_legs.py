@@ -23,7 +23,7 @@ from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
-from nacelle.papers import bodies, legs
+from nacelle.papers import legs
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -132,7 +132,7 @@ def test_mass_matrix_and_bias(name: str) -> None:
     for state, a in cases(name):
         settings = everywhere(state.robot)
         M, h = leg_direct_model.mass_matrix(state), leg_direct_model.bias(state, settings)
-        assert_same(M, bodies.mass_matrix(state), 1e-12, f"{name} A_robot")
+        assert_same(M, tree.mass_matrix(state), 1e-12, f"{name} A_robot")
         assert_same(M, M.T, 1e-13, f"{name} symmetry")
         assert np.linalg.eigvalsh(M)[0] > 0.0
         assert_same(M @ a + h, tree.generalised_force(state, a, settings), 1e-12, f"{name} A a + h")

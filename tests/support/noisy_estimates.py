@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.compact.plan import plan_of, sample_states
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.identification.consistency.roots import root_of_regression
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import closed_samples, sample_states
 from nacelle.model.robot import Robot
 
 Array = np.ndarray
@@ -74,7 +74,7 @@ def states(
     mechanism = mechanism_of(robot)
     x = np.stack([pose for pose, _ in sample_states(mechanism, count, seed)])
     if x.shape[1] == robot.motion.n:
-        middle = plan_of(robot).samples[0][0]
+        middle = closed_samples(robot)[0][0]
         x = middle + span * (x - middle)
     unit = rate_scale(robot)[list(mechanism.independent)]
     v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit

@@ -30,12 +30,11 @@ from nacelle.compile import make_program
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.dynamics.tree_form import generalised_force
+from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
-from nacelle.papers.bodies import mass_matrix
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_rows

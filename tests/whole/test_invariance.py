@@ -16,12 +16,13 @@ import pytest
 from ruamel.yaml import YAML
 
 import nacelle
-from nacelle.compact.plan import reason_for_tree, sample_states
+from nacelle.compact.plan import reason_for_tree
 from nacelle.compile.specification import Specification, shapes_of_inputs
 from nacelle.dynamics import reference, smallest
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import mobility
+from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count

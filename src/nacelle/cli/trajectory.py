@@ -99,10 +99,11 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
     That of a tool is in the robot's coordinates, or in x, y and z where it moves along one that the robot's
     motion lacks.
     """
-    from nacelle.kinematics.tools import ToolTrajectory, tool_coordinates
+    from nacelle.kinematics.tools import tool_coordinates
     from nacelle.model.platform import Motion
     from nacelle.tables.csv import read_table
     from nacelle.trajectory import Circle, Line, read_waypoints
+    from nacelle.trajectory.tool import ToolTrajectory
 
     kind, tool, duration = given.trajectory, given.tool, given.duration
     xyz, motion = Motion(("x", "y", "z")), robot.motion

@@ -29,7 +29,7 @@ leg is singular, to first order as the smallest singular value does, so
 with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
 nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
 than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
-large. Below `TRUSTED` the dense margins (`nacelle.kinematics.margins`) decide.
+large. Below `TRUSTED` the dense margins decide (`nacelle.kinematics.margins`).
 
 Fixed pivots lose digits where the multipliers l_ik = m_ik / p_k are large, at most as many as these have: the
 rounding of an elimination is that of a matrix whose entries are |L| |R| (Wilkinson). Their largest size, rows
@@ -148,8 +148,6 @@ def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
 # ---- margins and pivot figures from the factors of the general form, which has them already
 
 
-TRUSTED = 1e-4
-"""Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
 # Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
 _LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
 FREE = 3.0

@@ -45,10 +45,10 @@ from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.state import State
+from nacelle.dynamics.tree_form import mass_figure
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.papers.bodies import mass_figure
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, sqrt
 from nacelle.spatial.solve import solve

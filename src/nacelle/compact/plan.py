@@ -63,16 +63,11 @@ from nacelle.kinematics.configuration import Configuration, configuration, rate_
 from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import (
-    advance,
     coupling_scale,
-    held_rates,
-    motion_scale,
     rate_scale,
-    row_scale,
-    solve_closures,
 )
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.solve.branch import is_on_branch
+from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import Form, form_for, refusal
 from nacelle.spatial.rounding import first_largest, middle
@@ -243,42 +238,10 @@ def _along_axis(directions: Array, R: Array) -> Idle | None:
 
 
 _FILLED = 1e-11
-_SAMPLES = 12
 # So many of them decide about pivots.
 _PIVOT_SAMPLES = 6
 # So many of them are held against the tree, to this part: a wrong decision would be off by far more.
 _CHECKED, _SAME = 2, 1e-6
-
-
-def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
-    """Closed configurations (x, y) around the reference, moved along the independent coordinates."""
-    robot, start = mechanism.robot, mechanism.assembly
-    rng = np.random.default_rng(seed)
-    held = held_rates(robot)
-    scale = motion_scale(robot)
-    nacelle = held.copy()
-    nacelle[list(mechanism.w_rates)] = True
-    states = [mechanism.reference]
-    closed = 1e-12 + 8.0 * robot.coordinate_rounding
-    reach, tries = 0.3, 0
-    while len(states) < count and tries < 12 * count:
-        tries += 1
-        step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-        pose, q = advance(robot, start.platform, start.q, reach * step * scale)
-        pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
-        pose, q, _, state = solve_closures(robot, pose, q, held)
-        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
-            reach *= 0.8
-            continue
-        x, dependent = mechanism.chart.coordinates(pose)
-        for name in robot.motion.joint_names:
-            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(dependent, q)
-        if is_on_branch(mechanism, x, y):
-            states.append((x, y))
-        else:
-            reach *= 0.8
-    return states
 
 
 def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
@@ -362,18 +325,10 @@ def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
 
 
 @lru_cache(maxsize=64)
-def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
-    """Sample states of a robot, the same for all ways."""
-    del names
-    with np.errstate(all="ignore"):
-        return sample_states(mechanism_of(robot), _SAMPLES)
-
-
-@lru_cache(maxsize=64)
 def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]:
     """All positions at the states that decide about pivots, the same for all ways."""
     with np.errstate(all="ignore"):
-        return [configuration(robot, x, y) for x, y in _states(robot, names)[:_PIVOT_SAMPLES]]
+        return [configuration(robot, x, y) for x, y in closed_samples(robot)[:_PIVOT_SAMPLES]]
 
 
 def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) -> Parts:
@@ -397,7 +352,7 @@ def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) 
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> GeneralPlan:
     mechanism = mechanism_of(robot)
-    states, configurations = _states(robot, names), _configurations(robot, names)
+    states, configurations = closed_samples(robot), _configurations(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, way, configurations)
         placed = [place_configured(robot, parts, now, pole=True) for now in configurations]

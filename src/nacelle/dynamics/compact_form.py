@@ -2,16 +2,11 @@
 
 A program of `smallest` eliminates in a fixed order and gives its smallest pivot, a ratio of lengths. Where
 that is weak the state is evaluated again by the tree, whose solves choose their pivots.
-
-Models at an element state instead of a pose: the program from elements, and the tree where it is weak.
-
-The program takes directions and lengths as they are, A(s) Gamma + b(s, s', s'') = 0 ([OAM] (58), (66)). The
-pose is found beside it, by linear forward kinematics, for margins and flags: where A is nearly singular, and
-where fixed pivots are weak, the state is evaluated by the tree at that pose.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,20 +17,16 @@ from nacelle.dynamics import reference, smallest
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.reference import is_singular
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.kinematic_model import dense_jacobian, dense_margins
-from nacelle.kinematics.motion import States, evaluated, solved
+from nacelle.kinematics.kinematic_model import dense_jacobian
+from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.native import native
 from nacelle.kinematics.solve.weak import Pivoted, strengthened
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.models import inverse_from_elements, regressor_from_elements
-from nacelle.papers.elements.state import ElementState, native_elements
 from nacelle.spatial.scalar import Array
 
-_FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elements}
 
-
-class AtElements(NamedTuple):
-    """Results at an element state.
+class Evaluated(NamedTuple):
+    """Results of a model at states.
 
     Attributes:
         x: reduced poses (..., nx).
@@ -50,15 +41,25 @@ class AtElements(NamedTuple):
     flags: Array
 
 
-def at_elements(
-    name: str, robot: Robot, state: ElementState, options: Mapping[str, Any], others: Mapping[str, Any]
-) -> AtElements:
-    """Results of a function of `smallest` at an element state.
+class MeasuredState(ABC):
+    """A state that is given otherwise than by a pose, with its rates: that of the elements ([OAM])."""
+
+    robot: Robot
+
+    @abstractmethod
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
+        """Results of a function of `smallest`, "inverse" or "regressor", with options."""
+
+
+def at_measured(
+    name: str, robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
+) -> Evaluated:
+    """Results of a function of `smallest` at a measured state.
 
     Args:
         name: "inverse" or "regressor".
         robot: the robot.
-        state: its element state.
+        state: its state.
         options: keyword arguments of the function.
         others: inputs that a pose would have beside it, which must be None here.
 
@@ -70,15 +71,7 @@ def at_elements(
     given = [key for key, value in others.items() if value is not None and not isinstance(value, bool)]
     if given:
         raise KinematicsError(f"with an element state there is no {given[0]}: it has its own rates")
-    pose = state.pose()
-    poses, y, flags = solved(robot, pose.x, pose.v, pose.a)
-    results = dict(native_elements(_FUNCTIONS[name], robot, tuple(options.items()))(*state.arrays))
-    results["margins"] = native(dense_margins, robot)(poses, y)
-    load = (np.zeros_like(pose.v),) if name == "inverse" else ()
-    inputs = (poses, y, pose.v, pose.a, *load)
-    results = strengthened(robot, results, inputs, flags, pivoted(name, robot, options))
-    results["parallel_margin"] = parallel_margin(results.pop("pivot"))
-    return AtElements(poses, y, results, flags)
+    return state.evaluate(name, options)
 
 
 # ---- the smallest form of every model at the public API, and what happens where its fixed pivots are weak

@@ -44,7 +44,7 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form, reference
-from nacelle.dynamics.compact_form import at_elements, external_load
+from nacelle.dynamics.compact_form import MeasuredState, at_measured, external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
@@ -60,7 +60,6 @@ from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.one_state import OneState, Ordinary
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.state import ElementState
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
@@ -263,7 +262,7 @@ def inverse_dynamics(
     if len(free):
         if formulation not in ("auto", "compact"):
             raise KinematicsError("free accelerations are found by the formulation compact")
-        if isinstance(x, ElementState):
+        if isinstance(x, MeasuredState):
             raise KinematicsError("free accelerations are found from poses, not from elements")
         return _free_inverse(
             robot,
@@ -277,9 +276,9 @@ def inverse_dynamics(
             guess=guess,
             options=options,
         )
-    if isinstance(x, ElementState):
+    if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
-        return _from_elements(robot, x, options, others | {"weight": weights, "preload": preload})
+        return _from_measured(robot, x, options, others | {"weight": weights, "preload": preload})
     v, a = twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
@@ -413,11 +412,11 @@ def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
     return places
 
 
-def _from_elements(
-    robot: Robot, state: ElementState, options: Mapping[str, Any], others: Mapping[str, Any]
+def _from_measured(
+    robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
 ) -> InverseDynamics:
     """Forces at an element state, flagged by the pose that it has."""
-    x, y, results, flags = at_elements("inverse", robot, state, options, others)
+    x, y, results, flags = at_measured("inverse", robot, state, options, others)
     margin = results.pop("parallel_margin")
     flags = flagged(robot, x, y, results, margin, flags)
     results["force"][failed(flags)] = np.nan

@@ -19,22 +19,14 @@ from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.unknowns import closing_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.from_inputs import element_shapes, reason_without_encoders
-from nacelle.papers.elements.models import (
-    inverse_from_elements,
-    inverse_from_encoders,
-    regressor_from_elements,
-)
-from nacelle.papers.elements.placement import element_layout, reason_without_elements
 from nacelle.pictures import Shown
 from nacelle.program.program import Program
 from nacelle.public import MODEL_NAMES
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.physics import PAPERS, input_shapes, open_room
 
 NAMES = MODEL_NAMES
 INPUTS = ("pose", "elements", "encoders")
@@ -43,6 +35,8 @@ TAKEN_BY = {
     "elements": ("inverse_dynamics", "regressor"),
     "encoders": ("inverse_dynamics",),
 }
+MEASURED: dict[str, Callable[[Robot, str, dict[str, Any]], Model]] = {}
+"""Models from what is measured in the place of a pose, by input: called with the robot, the name, options."""
 _WHOLE = "everything between these inputs and the result"
 
 
@@ -125,7 +119,8 @@ def model(
     options = Settings(friction, smooth).options | column_options(parameters)
     guard = " pivot" if guarded else ""
     if input != "pose":
-        return _measured(robot, name, input, options | {"outputs": _MODELS[name].result + guard})
+        open_room(PAPERS)
+        return MEASURED[input](robot, name, options | {"outputs": _MODELS[name].result + guard})
     return _from_pose(robot, name, options, guarded)
 
 
@@ -174,49 +169,17 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     assert shapes is not None
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if name == "inverse_kinematics":
-        return Model(name, robot, "tree", made.function, inputs, {}, _meaning(robot, inputs), made.includes)
+        return Model(name, robot, "tree", made.function, inputs, {}, input_meaning(robot), made.includes)
     watched = " pivot margins" if guarded else ""
     settings = {**(options if made.friction else {}), "outputs": made.result + watched}
-    return Model(
-        name, robot, "general", made.function, inputs, settings, _meaning(robot, inputs), made.includes
-    )
+    return Model(name, robot, "general", made.function, inputs, settings, input_meaning(robot), made.includes)
 
 
-def _measured(robot: Robot, name: str, source: str, options: dict[str, Any]) -> Model:
-    """A model from what is measured: elements or encoders."""
-    mechanism = mechanism_of(robot)
-    inputs: dict[str, tuple[int, ...]]
-    function: Callable[..., Any]
-    _refuse(robot, source, reason_without_elements(mechanism))
-    if source == "elements":
-        function = inverse_from_elements if name == "inverse_dynamics" else regressor_from_elements
-        inputs = element_shapes(robot)
-        includes = "legs, nacelle and the solve for the actuators' forces"
-    else:
-        _refuse(robot, source, reason_without_encoders(mechanism))
-        function = inverse_from_encoders
-        inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
-        includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
-    return Model(name, robot, "general", function, inputs, options, _meaning(robot, inputs), includes)
-
-
-def _refuse(robot: Robot, source: str, reason: str) -> None:
-    if reason:
-        raise KinematicsError(f"no model of {robot.name} from {source}: {reason}")
-
-
-_KINDS = {
-    "direction": "direction of the element, base axes,",
-    "length": "length of the element, m,",
-    "coordinate": "coordinate of the driven joint; m, rad,",
-    "point": "origin of the body, base axes, m,",
-}
-
-
-def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+def input_meaning(robot: Robot) -> dict[str, str]:
+    """What inputs and outputs of models are, with units."""
     layout = layout_of(robot.motion)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
-    words = {
+    return {
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
         "pivot": "smallest pivot without units: digits are lost below 1e-2, all where it is not a number",
@@ -235,9 +198,3 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "tau": f"actuators' forces {drives}; N, N m",
         "load": "force along the reduced twist from outside; N, N m",
     }
-    unexplained = [key for key in inputs if key not in words]
-    variables = {v.name: v for v in element_layout(mechanism_of(robot)).variables} if unexplained else {}
-    for key in inputs:
-        if key not in words:
-            words[key] = f"{_KINDS[variables[key].kind]} with its first and second derivatives"
-    return words

@@ -1,4 +1,4 @@
-"""Dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference.
+"""Dynamics by the equivalent tree, or a formulation of the papers, as physics functions: a reference.
 
     inverse    A^T Gamma = F(x, v, dv/dt) - load                        A = J_r^-1 (actuators, n)
     forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
@@ -6,18 +6,6 @@
 
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
-
-The formulations side by side: one equation in several coordinates.
-
-All give the force along the reduced twist, F(x, v, dv/dt) (n,), N or N m, with J_r^-T Gamma = F. They differ
-in the motion that they take from the kinematics and in the directions along which they project the bodies'
-wrenches:
-
-    tree       F = U^T Gamma_tr, rates of the equivalent tree               [KI2007] (1)
-    bodies     F = sum J_b^T w_b, twists of the bodies                      [CB1997] (33)
-    legs       F = S^T (F_p + sum J_vi^T J_i^-T H_i), legs and platform     [KI2007] (20)
-    jourdain   F = sum J_T^T f + J_R^T n, each in the body's own axes       [AGH2005] (14)
-    elements   F = sum M^T F_u, directions, lengths and spins of elements   [OAM] (56), (58)
 
 Robots whose mass matrix is singular at every pose: forces determine no acceleration there.
 
@@ -34,14 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import load_count, wrenches_along_twist
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at, state_at_rest
-from nacelle.dynamics.tree_form import generalised_force
+from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_figure, mass_matrix
 from nacelle.errors import KinematicsError, SingularError, did_you_mean
 from nacelle.kinematics.legs.rods import with_axisymmetric_rods
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -51,11 +38,8 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknow
 from nacelle.kinematics.solve.unknowns import unknowns
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
-from nacelle.papers import bodies, jourdain, legs
-from nacelle.papers.bodies import gravity_force, mass_figure, mass_matrix
-from nacelle.papers.elements import projection as elements
 from nacelle.spatial.linear_form import coefficients
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import PAPERS, open_room, physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows
@@ -141,13 +125,9 @@ class Formulation(NamedTuple):
 
 
 FORMULATIONS = {
-    "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", tree.generalised_force),
-    "bodies": Formulation("body by body, [CB1997]", bodies.generalised_force),
-    "legs": Formulation("legs and platform, [KI2007] (20)-(22)", legs.generalised_force, legs.reason_not),
-    "jourdain": Formulation("Jourdain's principle with recursion, [AGH2005]", jourdain.generalised_force),
-    "elements": Formulation("kinematic elements, [OAM]", elements.generalised_force, elements.reason_not),
+    "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", generalised_force),
 }
-NAMES = tuple(FORMULATIONS)
+"""By name: the tree, and what `nacelle.papers` adds at its door."""
 
 
 def supported(name: str, mechanism: Mechanism) -> Formulation:
@@ -156,10 +136,10 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
     Raises:
         KinematicsError: if there is none of that name, or it does not support the robot.
     """
+    open_room(PAPERS)
     if name not in FORMULATIONS:
-        raise KinematicsError(
-            f"no formulation is called {name!r}; {did_you_mean(name, ('auto', 'compact', *NAMES))}"
-        )
+        names = ("auto", "compact", *FORMULATIONS)
+        raise KinematicsError(f"no formulation is called {name!r}; {did_you_mean(name, names)}")
     reason = FORMULATIONS[name].reason_not(mechanism)
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")

@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.compact_form import AtElements, at_elements
+from nacelle.dynamics.compact_form import Evaluated, MeasuredState, at_measured
 from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.settings import Settings
@@ -33,7 +33,6 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.state import ElementState
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
@@ -111,10 +110,10 @@ def regressor(
     if parameters is None and (shared is not None or robot.shared is not None):
         parameters = choose(robot, "nothing", shared)
     options = Settings(friction, smooth).options | column_options(parameters)
-    if isinstance(x, ElementState):
+    if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "reference v_ref": v_ref, "reference a_ref": a_ref}
         return _flagged(
-            robot, at_elements("regressor", robot, x, options, others | {"guess": guess}), parameters
+            robot, at_measured("regressor", robot, x, options, others | {"guess": guess}), parameters
         )
     v, a = twist_and_derivative(robot, v, a)
     name = "regressor"
@@ -126,10 +125,10 @@ def regressor(
         name, rates = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *rates, guess=guess)
     results = compact_form.evaluate_states(name, robot, (poses, y, *rates), flags, options)
-    return _flagged(robot, AtElements(poses, y, results, flags), parameters)
+    return _flagged(robot, Evaluated(poses, y, results, flags), parameters)
 
 
-def _flagged(robot: Robot, at: AtElements, parameters: ParameterSet | None) -> Regressor:
+def _flagged(robot: Robot, at: Evaluated, parameters: ParameterSet | None) -> Regressor:
     """The regressor with flags, and what its columns belong to."""
     poses, y, results, flags = at
     margin = results.pop("parallel_margin")

@@ -1,4 +1,4 @@
-"""The smallest form of every model: the general form, and the tree where that does not support a robot.
+"""The models of a robot as physics functions: in the compact form, and by the tree where that supports none.
 
 The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
 keep.
@@ -6,14 +6,11 @@ keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from nacelle.compact import models as general
-from nacelle.compact import regressor as general_regressor
-from nacelle.compact.plan import is_supported
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -21,21 +18,18 @@ from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import model_hint, require_driven
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.physics import compact, physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
+
+# What nothing drives has no forces that the parameters make.
+_OF_REGRESSOR = "the regressor of actuator forces needs"
 
 
 def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
-    """The outputs that are wanted; what has no fixed pivots has the best pivot figure."""
-    whole = {"pivot": pack([1.0])[0], **results}
+    """The outputs that are wanted; what has no fixed pivots has its margin for a figure, or the best."""
+    margin = results.get("parallel_margin")
+    whole = {"pivot": pack([1.0])[0] if margin is None else sqrt(margin), **results}
     return {name: whole[name] for name in outputs.split()}
-
-
-def _form(robot: Robot, name: str) -> Callable[..., dict[str, Array]]:
-    """The physics; where symbols may be any numbers nothing is decided, and the tree is taken."""
-    source: Any = general if robot.is_like_numeric and is_supported(robot, direct=True) else tree
-    function: Callable[..., dict[str, Array]] = getattr(source, name)
-    return function
 
 
 def _load(robot: Robot, load: Array | None) -> Array:
@@ -57,11 +51,7 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
     require_driven(robot.numeric, "the model inverse_dynamics needs", model_hint)
-    source = _form(robot, "inverse")
-    results = source(robot, x, y, v, a, _load(robot, load), **options)
-    if source is tree.inverse:
-        results = {**results, "pivot": sqrt(results["parallel_margin"])}
-    return _kept(results, outputs)
+    return _kept(compact(tree.inverse)(robot, x, y, v, a, _load(robot, load), **options), outputs)
 
 
 @sampled(input_samples)
@@ -77,7 +67,8 @@ def regressor(
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with force = Y p, p the robot's `linear_parameters`; pivot and margins."""
-    return _regressor("regressor", robot, (x, y, v, a), outputs, options)
+    require_driven(robot.numeric, _OF_REGRESSOR, model_hint)
+    return _kept(compact(tree.regressor)(robot, x, y, v, a, **options), outputs)
 
 
 @sampled(input_samples)
@@ -94,20 +85,8 @@ def reference_regressor(
     **options: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) with J_r^-T Y p = M a_ref + C(x, v) v_ref + g and friction at v."""
-    return _regressor("reference_regressor", robot, (x, y, v, v_ref, a_ref), outputs, options)
-
-
-def _regressor(
-    name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
-) -> dict[str, Array]:
-    require_driven(robot.numeric, "the regressor of actuator forces needs", model_hint)
-    supported = robot.is_like_numeric and is_supported(robot)
-    results: dict[str, Array] = getattr(general_regressor if supported else tree, name)(
-        robot, *state, **options
-    )
-    if not supported:
-        results = {**results, "pivot": sqrt(results["parallel_margin"])}
-    return _kept(results, outputs)
+    require_driven(robot.numeric, _OF_REGRESSOR, model_hint)
+    return _kept(compact(tree.reference_regressor)(robot, x, y, v, v_ref, a_ref, **options), outputs)
 
 
 @sampled(input_samples)
@@ -125,15 +104,14 @@ def forward(
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     require_inertia(robot)
-    source = _form(robot, "forward")
-    return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
+    return _kept(compact(tree.forward)(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
 
 @sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot margins") -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
-    return _kept(_form(robot, "inertia")(robot, x, y), outputs)
+    return _kept(compact(tree.inertia)(robot, x, y), outputs)
 
 
 @sampled(input_samples)
@@ -149,14 +127,14 @@ def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot margins", **options: Any
 ) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with "M", "A" and the actuators' "actuator_bias"."""
-    return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
+    return _kept(compact(tree.bias)(robot, x, y, v, **options), outputs)
 
 
 @sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot margins") -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    return _kept(_form(robot, "gravity")(robot, x, y), outputs)
+    return _kept(compact(tree.gravity)(robot, x, y), outputs)
 
 
 @sampled(input_samples)
@@ -171,4 +149,4 @@ def energies(
     smooth: float | None = None,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    return _kept(_form(robot, "energies")(robot, x, y, v, smooth=smooth), outputs)
+    return _kept(compact(tree.energies)(robot, x, y, v, smooth=smooth), outputs)

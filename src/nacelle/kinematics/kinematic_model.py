@@ -9,12 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.compact.actuators import actuator_jacobian
-from nacelle.compact.legs import Legs, factorised, growth_figure
-from nacelle.compact.legs import iterated_distances as small_distances
-from nacelle.compact.legs import margins as small_margins
-from nacelle.compact.placed import WHOLE, Way, placed_at
-from nacelle.compact.plan import is_supported, plan_of
 from nacelle.kinematics.configuration import (
     Configuration,
     configuration,
@@ -31,9 +25,9 @@ from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.solve.branch import WRONG, branch_numbers
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import compact, physics
 from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
 from nacelle.tree.closure import closure_bias, closure_gaps
@@ -82,17 +76,7 @@ def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"R": np.stack([pose.R for pose in poses]), "p": np.stack([pose.p for pose in poses])}
 
 
-def _margins(now: Configuration) -> Array:
-    """Margins of the legs: from the factors of the general form where something is found by iteration."""
-    if now.mechanism.closed_form or not is_supported(now.robot):
-        return margins(now)
-    return small_margins(legs_eliminated(now))
-
-
-def legs_eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
-    """The legs in the general form, their rates eliminated (`nacelle.compact`)."""
-    plan = plan_of(now.robot, way)
-    return factorised(plan, placed_at(now.robot, plan.parts, now))
+_margins = compact(margins)
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -105,37 +89,37 @@ def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
     now = configuration(robot, x, y)
-    mechanism = now.mechanism
-    iterated = mechanism.iterated_legs
+    iterated = now.mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
-    if is_supported(robot) and plan_of(robot).complete:
-        return {"squares": pack([*closed, *small_distances(legs_eliminated(now))])}
-    dense = margins(now)
-    others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
-    return {"squares": pack([*closed, *others])}
+    return {"squares": pack([*closed, *compact(iterated_distances)(now)])}
+
+
+def iterated_distances(now: Configuration) -> list[Scalar]:
+    """Squares that vanish at serial singularities, of the legs that iteration finds and of the nacelle."""
+    mechanism, dense = now.mechanism, margins(now)
+    return [dense[k] for k in (*mechanism.iterated_legs, *range(len(mechanism.legs), len(dense)))]
 
 
 @physics(x=of_pose, y=of_unknowns)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     now = configuration(robot, x, y)
-    positions = {"q": _active(now)}
-    if not is_supported(robot, direct=True):
-        figures = {"pivot": pack([1.0])[0], "margins": margins(now)}
-        return {**positions, "J": _inverse(now), **figures}
-    legs = legs_eliminated(now, Way(direct=True))
-    figures = {"pivot": pack([growth_figure(legs)])[0], "margins": small_margins(legs)}
-    return {**positions, "J": actuator_jacobian(legs), **figures}
+    return {"q": _active(now), **compact(jacobian_at)(now)}
+
+
+def jacobian_at(now: Configuration) -> dict[str, Array]:
+    """J_r^-1 (actuators, n), its pivot figure (without fixed pivots 1), and margins of the legs."""
+    return {"J": actuators_from_twist(now), "pivot": pack([1.0])[0], "margins": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n) with q_a' = J_r^-1 v, by solves that choose their pivots; and margins."""
     now = configuration(robot, x, y)
-    return {"J": _inverse(now), "margins": margins(now)}
+    return {"J": actuators_from_twist(now), "margins": margins(now)}
 
 
-def _inverse(now: Configuration) -> Array:
+def actuators_from_twist(now: Configuration) -> Array:
     """J_r^-1 (actuators, n)."""
     return np.asarray(actuator_rows(now.robot, now.motion) @ rate_map(now))
 

@@ -35,6 +35,8 @@ NEAR_MARGIN = 1e-7
 """Below this a singularity is near: the condition of a leg is in the thousands, or above."""
 MET_MARGIN = 1e-12
 """Below this it is met: rounding decides about the leg."""
+TRUSTED = 1e-4
+"""Margins of any form above this say enough: a leg is far from singular. Below, the dense ones are taken."""
 
 
 def margin_names(mechanism: Mechanism) -> tuple[str, ...]:

@@ -238,3 +238,16 @@ def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
         turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
         result[..., layout.quaternion] = turned
     return np.asarray(result)
+
+
+def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
+    """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
+
+    For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
+    """
+    mechanism = mechanism_of(robot)
+    if not (mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3):
+        return dx, ddx
+    poses, y, _ = solved(robot, x)
+    outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
+    return np.asarray(outputs["v"]), np.asarray(outputs["a"])

@@ -40,7 +40,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import body_motion
+from nacelle.kinematics.motion import body_motion, twist_from_rates
 from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
@@ -58,8 +58,6 @@ from nacelle.spatial.rotation import (
     quat_multiply,
 )
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory import Sample, Trajectory
-from nacelle.trajectory.along import twist_from_rates
 
 TRANSLATIONS = ("x", "y", "z")
 
@@ -509,40 +507,3 @@ def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list
 # ---- trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives
 
 
-class ToolTrajectory(Trajectory):
-    """The motion of the nacelle that moves a tool along a trajectory.
-
-    With the tool's coordinates s(t), its Jacobian J_t by the coordinates c of the nacelle, and the bias b
-    that the rates alone give,
-
-        c' = J_t^-1 s',   c'' = J_t^-1 (s'' - b).
-    """
-
-    def __init__(self, robot: Robot, trajectory: Trajectory, tool: str) -> None:
-        """Make it.
-
-        Args:
-            robot: the robot.
-            trajectory: of the tool: x, y, z are its origin's, the orientation that of its frame; angles and
-                joints of the nacelle are as they are. Its motion is the robot's, or has coordinates of the
-                tool that determine the pose (x, y, z for a table that lifts and tilts).
-            tool: name of the tool.
-
-        Raises:
-            KinematicsError: if there is no such tool, or the trajectory does not determine the pose.
-        """
-        target = ToolTarget.of(robot, tool, trajectory.motion)
-        if not target.determined:
-            raise KinematicsError(
-                f"the trajectory gives {', '.join(trajectory.motion.coordinates)} of the tool {tool}, which "
-                f"does not determine {', '.join(target.free)} of {robot.name}; give as many coordinates"
-            )
-        self._target = target
-        self._inner = trajectory
-        super().__init__(robot.motion, trajectory.duration, trajectory.knots)
-
-    def inside(self, t: Array) -> Sample:
-        """The motion at times (m,) that lie in [0, duration]; NaN where the tool cannot be."""
-        sample = self._inner.inside(t)
-        x, _ = self._target.solve(sample.x)
-        return Sample(x, *self._target.coordinate_rates(x, sample.v, sample.a))

@@ -1,1 +1,1 @@
-"""The formulations of the papers side by side, and the equivalent tree: the reference."""
+"""The formulations of the papers side by side, each as its paper writes it, and models at element states."""

@@ -16,6 +16,10 @@ The same physics has several forms with the same results: the compact form, in w
 by the line between two points; the compact form over all joints; and the tree, the shortest to read and the
 reference of the others. The first is taken unless a program written in it has disagreed with the tree
 (`nacelle.compile.check`): then that form is refused for the robot, with the reason, and the next is taken.
+
+Physics is written by the tree. `compact(function)` is the one way into the compact form: a function that the
+room `nacelle.compact` writes with fewer operations, where it supports the robot, and the function itself
+elsewhere. The room says which functions it replaces by `@compact_form_of`; nothing else knows of it.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from functools import wraps
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
 
 
 class Form(Enum):
@@ -73,11 +78,59 @@ def forget_refusals() -> None:
     _refused.clear()
 
 
+# ---- the compact form of a function
+
+COMPACT, PAPERS = "nacelle.compact.door", "nacelle.papers.door"
+"""Rooms above the physics, that say at their doors what they add to it when they are opened."""
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def open_room(door: str) -> None:
+    """Let a room add what it has: it is imported once."""
+    import_module(door)
+
+
+class _Replacement(NamedTuple):
+    """A compact function, and whether it may be taken at the arguments of the function that it replaces."""
+
+    function: Callable[..., Any]
+    supports: Callable[..., bool]
+
+
+_compact: dict[Callable[..., Any], _Replacement] = {}
+
+
+def compact_form_of(function: Callable[..., Any], supports: Callable[..., bool]) -> Callable[[_F], _F]:
+    """Declare the compact form of a function.
+
+    Args:
+        function: written by the tree, of the same arguments and results.
+        supports: called with the same positional arguments; whether the compact form may be taken.
+    """
+
+    def declare(other: _F) -> _F:
+        _compact[function] = _Replacement(other, supports)
+        return other
+
+    return declare
+
+
+def compact(function: _F) -> _F:
+    """A function in its compact form where that supports the arguments, and as it is elsewhere."""
+
+    @wraps(function)
+    def chosen(*arguments: Any, **options: Any) -> Any:
+        open_room(COMPACT)
+        other = _compact[function]
+        return (other.function if other.supports(*arguments) else function)(*arguments, **options)
+
+    return chosen  # type: ignore[return-value]
+
+
 # ---- physics functions: how they declare what they take
 
 
 Shape = tuple[int, ...] | Callable[[Any], tuple[int, ...]]
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def physics(**inputs: Shape) -> Callable[[_F], _F]:

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.native import native
+from nacelle.kinematics.motion import twist_from_rates
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -55,17 +53,6 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
     return Sample(sample.x, *twist_from_rates(robot, sample.x, sample.v, sample.a))
 
 
-def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
-    """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
-
-    For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
-    """
-    mechanism = mechanism_of(robot)
-    if not (mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3):
-        return dx, ddx
-    poses, y, _ = solved(robot, x)
-    outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
-    return np.asarray(outputs["v"]), np.asarray(outputs["a"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,6 +17,7 @@ import numpy as np
 from nacelle.errors import NacelleError, TableError
 from nacelle.files import why_unread
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.motion import twist_from_rates
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import find_tool
 from nacelle.model.leg import PLATFORM
@@ -27,7 +28,7 @@ from nacelle.spatial.pose import identity
 from nacelle.spatial.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
-from nacelle.trajectory.along import along, twist_from_rates
+from nacelle.trajectory.along import along
 from nacelle.trajectory.waypoints import read_poses
 
 # Samples of a trajectory, and of the trace of a tool.

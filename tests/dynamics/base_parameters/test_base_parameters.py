@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.compact.plan import plan_of
 from nacelle.dynamics import reference
 from nacelle.dynamics.base_parameters.base_parameters import (
     base_parameters,
@@ -35,6 +34,7 @@ from nacelle.dynamics.base_parameters.transfers import (
 )
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
+from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
@@ -140,7 +140,7 @@ def same_forces(robot, base, seed):
     parameters = nacelle.linear_parameters(robot).values
     moved = nacelle.with_linear_parameters(robot, parameters + base.choice.E @ step)
     none = np.zeros(robot.motion.n)
-    for x, y in plan_of(robot).samples[1:3]:
+    for x, y in closed_samples(robot)[1:3]:
         v, a = rng.normal(size=(2, robot.motion.n))
         old, new = (
             np.asarray(reference.inverse(each, x, y, v, a, none)["force"], dtype=float)

@@ -12,7 +12,6 @@ import pytest
 import nacelle
 from nacelle.compact import models as general
 from nacelle.compact import regressor as general_regressor
-from nacelle.compact.plan import sample_states
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.compliance import (
     beyond,
@@ -26,6 +25,7 @@ from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters

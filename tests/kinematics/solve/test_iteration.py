@@ -11,7 +11,6 @@ import pytest
 
 import nacelle
 from nacelle.compact import models as general
-from nacelle.compact.plan import plan_of
 from nacelle.compile import make_program
 from nacelle.dynamics import reference as dynamics
 from nacelle.dynamics import reference as tree
@@ -25,6 +24,7 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.samples import PreciseStates, input_samples, open_loops
 from nacelle.kinematics.solve import continuation, weak
 from nacelle.kinematics.solve.continuation import Equations, continued, polished, roadmap, sure_run
+from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.kinematics.solve.unknowns import closing_of
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
@@ -67,7 +67,7 @@ def test_robots_in_closed_form_have_none() -> None:
 
 def test_loops_that_do_not_close_give_none() -> None:
     robot = library_robot("3rps").alike
-    x, y = plan_of(robot).samples[1]
+    x, y = closed_samples(robot)[1]
     assert PreciseStates(robot).at(x + np.array([10.0, 0.0, 0.0]), y) is None
 
 

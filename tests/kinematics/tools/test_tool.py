@@ -11,13 +11,14 @@ from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.tools import ToolTarget, ToolTrajectory, tool_coordinates, tool_pose, tool_to_pose
+from nacelle.kinematics.tools import ToolTarget, tool_coordinates, tool_pose, tool_to_pose
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.trajectory import Circle, Line
 from nacelle.trajectory.along import along
+from nacelle.trajectory.tool import ToolTrajectory
 from support.tools import XYZ, near, same_pose, with_tool
 from support.uncompiled import any_robot
 

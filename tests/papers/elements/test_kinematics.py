@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compact.plan import plan_of
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.papers.elements import projection as elements
 from nacelle.papers.elements.from_inputs import (
     element_arrays,
@@ -35,7 +35,7 @@ from support.uncompiled import ALL, any_robot
 @pytest.mark.parametrize("name", ["fivebar", "prrrp"])
 def test_as_at_the_pose(name: str) -> None:
     robot = library_robot(name)
-    x, y = plan_of(robot).samples[1]
+    x, y = closed_samples(robot)[1]
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
     q = nacelle.joint_motion(robot, x, v, a).actuators
     found = elements_from_encoders(robot, *q)
@@ -144,7 +144,7 @@ WITH = [name for name in NAMES if name != "dymo"]
 
 
 def motion(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
-    x = plan_of(robot).samples[2][0]
+    x = closed_samples(robot)[2][0]
     v, a = np.random.default_rng(seed).normal(size=(2, robot.motion.n))
     return x, v, a
 

@@ -33,10 +33,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.compact.plan import plan_of, sample_states
 from nacelle.dynamics import smallest
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import closed_samples, sample_states
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
@@ -223,7 +223,7 @@ def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
     names = linear_parameters(robot).names
     at_rest = sum(name.rpartition(".")[2] in _AT_REST for name in names)
     count = min(_MOST, math.ceil(_SPARE * at_rest / len(robot.actuators)))
-    samples = plan_of(robot).samples
+    samples = closed_samples(robot)
     return samples if count <= len(samples) else sample_states(mechanism_of(robot), count, seed + 1)
 
 

@@ -42,10 +42,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from nacelle.compact.plan import plan_of
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.legs.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
@@ -171,9 +171,9 @@ def echelon(rows: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def sampled_twists(robot: Robot) -> BodyMotions:
-    """Twists of all bodies at the sample states of the robot's plan."""
+    """Twists of all bodies at the robot's sample states."""
     R, p, J = [], [], []
-    for x, y in plan_of(robot).samples:
+    for x, y in closed_samples(robot):
         now = configuration(robot, x, y)
         U = np.asarray(rate_map(now), dtype=float)
         motion = now.motion

@@ -68,7 +68,7 @@ from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.dynamics.tree_form import generalised_force
+from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tangent
@@ -80,7 +80,6 @@ from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.kinematics.underactuated import require_driven, undriven
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.papers.bodies import mass_matrix
 from nacelle.pictures import Shown
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph

@@ -14,14 +14,11 @@ The error is the largest entry of g, lengths over the robot's size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from nacelle.compact.closure_step import ClosureStep, closure_step, finds_step
-from nacelle.compact.legs import Rates
-from nacelle.compact.plan import is_supported, plan_of
 from nacelle.kinematics.configuration import (
     ClosureEquations,
     Configuration,
@@ -31,12 +28,12 @@ from nacelle.kinematics.configuration import (
     respond,
     selections,
 )
-from nacelle.kinematics.kinematic_model import _inverse, legs_eliminated
+from nacelle.kinematics.kinematic_model import actuators_from_twist
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import compact, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
@@ -62,13 +59,15 @@ def _unit(quat: Array) -> Array:
     return np.asarray(quat * divide(1.0, sqrt(dot(quat, quat))))
 
 
-def _turned(quat: Array, w: Array, *, before: bool) -> Array:
+def turned(quat: Array, w: Array, *, before: bool) -> Array:
     """Change of a quaternion turned by a small rotation, in the fixed axes (before) or in its own."""
     small = pack([0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0])
     return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
 
 
-def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | Rates) -> list[Scalar]:
+def coordinate_steps(
+    robot: Robot, joints: Sequence[int], q: Array, u: Array | Mapping[int, Scalar]
+) -> list[Scalar]:
     """Changes of the coordinates q of some joints at steps u of all rates."""
     changes: list[Scalar] = []
     start = 0
@@ -77,7 +76,7 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.SPHERICAL:
                 changes += list(
-                    _turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
+                    turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
                 )
             else:
                 changes.append(u[rate])
@@ -108,42 +107,25 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
     turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
-    dy, gaps = ([], []) if mechanism.closed_form else _loop_step(now, x, y)
+    dy, gaps = ([], []) if mechanism.closed_form else compact(loop_step)(now, x, y)
     return [*dy, *turned], [*gaps, *turned]
 
 
-def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
+def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
     """The step of what iteration finds, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
-    if is_supported(robot) and finds_step(plan_of(robot), basis.shape[1]):
-        return _small_step(now, y, closure_step(legs_eliminated(now), basis))
     system = rate_equations(robot, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
     response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)
     u = response.u[:, -1]
     dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
-    dy += _coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
+    dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
     ]
     return dy, [system.closures.residual[row] / mechanism.row_scale[row] for row in rows]
-
-
-def _small_step(now: Configuration, y: Array, step: ClosureStep) -> tuple[list[Scalar], list[Scalar]]:
-    """The step in the general form, and what is open."""
-    robot, mechanism = now.robot, now.mechanism
-    dy = step.dependent.tolist()[: mechanism.chart_size]
-    start = mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        q = y[start : start + robot.joints[j].nq]
-        if j in step.rods:
-            dy += list(_turned(q, step.rods[j], before=True))
-        else:
-            dy += _coordinate_steps(robot, (j,), q, step.rates)
-        start += len(q)
-    return dy, step.open
 
 
 def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
@@ -163,7 +145,7 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
     # Turns of angles do not matter to poses.
     now = configuration(robot, x, mechanism_of(robot).reference[1])
-    J = _inverse(now)
+    J = actuators_from_twist(now)
     gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
@@ -171,7 +153,7 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     layout = now.mechanism.layout
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
-            dx += list(_turned(x[layout.quaternion], v[layout.angular], before=True))
+            dx += list(turned(x[layout.quaternion], v[layout.angular], before=True))
         elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
             dx.append(v[layout.v_index(name)])
     return {"dy": pack(dx), "error": _largest(_over_size(robot, gap))}
@@ -228,8 +210,8 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     ).u[:, -1]
     dy = list(u[:3])
     if size == 7:
-        dy += list(_turned(y[3:7], u[3:6], before=True))
-    changes = _coordinate_steps(robot, range(robot.tree), tree, u)
+        dy += list(turned(y[3:7], u[3:6], before=True))
+    changes = coordinate_steps(robot, range(robot.tree), tree, u)
     # An actuator's unknown moves to the value that was taken for it.
     for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
         changes[k] = changes[k] + (new - old)

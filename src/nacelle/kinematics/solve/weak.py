@@ -1,8 +1,8 @@
 """Weak states: where fixed pivots lose digits, margins are small or the branch is another, the tree decides.
 
-Programs of the general form come with a pivot figure and with margins from their factors
-(`nacelle.compact.legs`). Where one of them is weak the results come from the equivalent tree,
-whose elimination needs no pivots, and whose margins are the dense ones of `nacelle.kinematics.margins`.
+Programs of the compact form come with a pivot figure and with margins from their factors. Where one of them
+is weak the results come from the equivalent tree, whose elimination needs no pivots, and whose margins are
+the dense ones of `nacelle.kinematics.margins`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from nacelle.compact.legs import TRUSTED
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.kinematic_model import dense_margins
-from nacelle.kinematics.margins import NEAR_MARGIN
+from nacelle.kinematics.margins import NEAR_MARGIN, TRUSTED
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot

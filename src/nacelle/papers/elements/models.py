@@ -21,11 +21,19 @@ from nacelle.compact.placed import WHOLE, Way, is_direct, place_as_seen
 from nacelle.compact.plan import plan_of
 from nacelle.compact.regressor import linear_form, required_power
 from nacelle.compact.required import Counted
+from nacelle.dynamics.models import Model, input_meaning
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.from_inputs import element_samples, element_shapes, elements_from_encoders
-from nacelle.papers.elements.placement import ElementMotion
+from nacelle.papers.elements.from_inputs import (
+    element_samples,
+    element_shapes,
+    elements_from_encoders,
+    reason_without_encoders,
+)
+from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
 from nacelle.spatial.physics import sampled
 from nacelle.spatial.scalar import Array
 
@@ -96,3 +104,53 @@ def inverse_from_encoders(
         options: "friction" and "smooth".
     """
     return inverse_from_elements(robot, *elements_from_encoders(robot, q, q_dot, q_ddot).values(), **options)
+
+
+# ---- named models from what is measured
+
+
+_KINDS = {
+    "direction": "direction of the element, base axes,",
+    "length": "length of the element, m,",
+    "coordinate": "coordinate of the driven joint; m, rad,",
+    "point": "origin of the body, base axes, m,",
+}
+
+
+def model_from_elements(robot: Robot, name: str, options: dict[str, Any]) -> Model:
+    """A named model of the variables of an element state.
+
+    Raises:
+        KinematicsError: if the robot's legs are not made of elements.
+    """
+    mechanism = mechanism_of(robot)
+    _refuse(robot, "elements", reason_without_elements(mechanism))
+    function = inverse_from_elements if name == "inverse_dynamics" else regressor_from_elements
+    inputs = element_shapes(robot)
+    variables = {
+        variable.name: f"{_KINDS[variable.kind]} with its first and second derivatives"
+        for variable in element_layout(mechanism).variables
+    }
+    meaning = input_meaning(robot) | variables
+    includes = "legs, nacelle and the solve for the actuators' forces"
+    return Model(name, robot, "general", function, inputs, options, meaning, includes)
+
+
+def model_from_encoders(robot: Robot, name: str, options: dict[str, Any]) -> Model:
+    """The named model of coordinates, rates and accelerations of the actuators.
+
+    Raises:
+        KinematicsError: if the robot's legs are not made of elements, or its pose does not follow linearly.
+    """
+    mechanism = mechanism_of(robot)
+    _refuse(robot, "encoders", reason_without_elements(mechanism) or reason_without_encoders(mechanism))
+    inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
+    includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
+    return Model(
+        name, robot, "general", inverse_from_encoders, inputs, options, input_meaning(robot), includes
+    )
+
+
+def _refuse(robot: Robot, source: str, reason: str) -> None:
+    if reason:
+        raise KinematicsError(f"no model of {robot.name} from {source}: {reason}")

@@ -25,7 +25,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import solved, twist_from_rates
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.reduced import layout_of
@@ -36,7 +36,6 @@ from nacelle.papers.elements.state import ElementState, element_state, elements_
 from nacelle.pictures import Drawn
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import twist_from_rates
 
 _STEPS = 30
 _SMALL = 1e-12

@@ -23,15 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
+from nacelle.dynamics.compact_form import Evaluated, MeasuredState, parallel_margin, pivoted
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.solve.weak import strengthened
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.from_inputs import element_arrays, element_shapes
 from nacelle.papers.elements.layout import ElementLayout, StateVariable
+from nacelle.papers.elements.models import inverse_from_elements, regressor_from_elements
 from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
 from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
@@ -39,6 +43,7 @@ from nacelle.spatial.scalar import Array, atan2, pack
 
 # A state is consistent if it differs from that of its own pose by less, directions and lengths over the size.
 _CONSISTENT = 1e-6
+_FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elements}
 
 
 class ElementPose(NamedTuple):
@@ -56,7 +61,7 @@ class ElementPose(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElementState(Drawn):
+class ElementState(MeasuredState, Drawn):
     """Directions, lengths and angles of a robot's elements, each with first and second derivative.
 
     Attributes:
@@ -109,6 +114,22 @@ class ElementState(Drawn):
     def arrays(self) -> tuple[Array, ...]:
         """The variables in the order of models, (samples or ..., 3, ...)."""
         return tuple(self.values[name] for name in self.names)
+
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
+        """Results at the state: by the program from elements, and by the tree where that is weak.
+
+        The program takes directions and lengths as they are, A(s) Gamma + b(s, s', s'') = 0 ([OAM] (58),
+        (66)). The pose is found beside it, by linear forward kinematics, for margins and flags.
+        """
+        robot, pose = self.robot, self.pose()
+        poses, y, flags = solved(robot, pose.x, pose.v, pose.a)
+        results = dict(native_elements(_FUNCTIONS[name], robot, tuple(options.items()))(*self.arrays))
+        results["margins"] = native(dense_margins, robot)(poses, y)
+        load = (np.zeros_like(pose.v),) if name == "inverse" else ()
+        inputs = (poses, y, pose.v, pose.a, *load)
+        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, options))
+        results["parallel_margin"] = parallel_margin(results.pop("pivot"))
+        return Evaluated(poses, y, results, flags)
 
     def pose(self) -> ElementPose:
         """The pose by linear forward kinematics: no iteration, and one solution."""

@@ -1,0 +1,89 @@
+"""The door of the room: which physics functions the compact form writes, and for which robots.
+
+A function that is written by the tree has its compact form here, with the same arguments and results; callers
+ask for it by `compact(function)` (`nacelle.spatial.physics`), and every program written in it is checked
+against the tree when it is made (`nacelle.compile.check`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nacelle.compact import legs as factors
+from nacelle.compact import models, regressor
+from nacelle.compact.actuators import actuator_jacobian
+from nacelle.compact.closure_step import closure_step, finds_step
+from nacelle.compact.legs import Legs, factorised
+from nacelle.compact.placed import WHOLE, Way, placed_at
+from nacelle.compact.plan import is_supported, plan_of
+from nacelle.dynamics import reference
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.configuration import Configuration, chart_basis
+from nacelle.kinematics.margins import margins
+from nacelle.kinematics.solve.newton_steps import coordinate_steps, loop_step, turned
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import compact_form_of
+from nacelle.spatial.scalar import Array, Scalar
+
+
+def _supports(robot: Robot, *_: Any) -> bool:
+    return is_supported(robot)
+
+
+def _supports_bars(robot: Robot, *_: Any) -> bool:
+    return is_supported(robot, direct=True)
+
+
+for _name in ("inverse", "forward", "inertia", "bias", "gravity", "energies"):
+    compact_form_of(getattr(reference, _name), _supports_bars)(getattr(models, _name))
+for _name in ("regressor", "reference_regressor"):
+    compact_form_of(getattr(reference, _name), _supports)(getattr(regressor, _name))
+
+
+def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
+    """The legs at a configuration, their rates eliminated."""
+    plan = plan_of(now.robot, way)
+    return factorised(plan, placed_at(now.robot, plan.parts, now))
+
+
+@compact_form_of(margins, lambda now: not now.mechanism.closed_form and is_supported(now.robot))
+def _margins(now: Configuration) -> Array:
+    """Margins of the legs from the factors, where something is found by iteration."""
+    return factors.margins(_eliminated(now))
+
+
+@compact_form_of(
+    kinematic_model.iterated_distances, lambda now: is_supported(now.robot) and plan_of(now.robot).complete
+)
+def _distances(now: Configuration) -> list[Scalar]:
+    """Squares that vanish at serial singularities, from the factors."""
+    return factors.iterated_distances(_eliminated(now))
+
+
+@compact_form_of(kinematic_model.jacobian_at, lambda now: _supports_bars(now.robot))
+def _jacobian(now: Configuration) -> dict[str, Array]:
+    """J_r^-1 (actuators, n) from the factors, with their pivot figure, and margins."""
+    legs = _eliminated(now, Way(direct=True))
+    return {"J": actuator_jacobian(legs), **models.guards(legs)}
+
+
+def _finds_step(now: Configuration, x: Array, y: Array) -> bool:
+    count = chart_basis(now.mechanism, x, y[: now.mechanism.chart_size]).shape[1]
+    return is_supported(now.robot) and finds_step(plan_of(now.robot), count)
+
+
+@compact_form_of(loop_step, _finds_step)
+def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """Newton's step of what iteration finds, and what is open, from the factors."""
+    robot, mechanism = now.robot, now.mechanism
+    step = closure_step(_eliminated(now), chart_basis(mechanism, x, y[: mechanism.chart_size]))
+    dy = step.dependent.tolist()[: mechanism.chart_size]
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        q = y[start : start + robot.joints[j].nq]
+        if j in step.rods:
+            dy += list(turned(q, step.rods[j], before=True))
+        else:
+            dy += coordinate_steps(robot, (j,), q, step.rates)
+        start += len(q)
+    return dy, step.open

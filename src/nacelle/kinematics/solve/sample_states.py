@@ -1,0 +1,65 @@
+"""Closed configurations around the reference pose, on its branch: where decisions about a robot are made."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.assembly import (
+    advance,
+    held_rates,
+    motion_scale,
+    row_scale,
+    solve_closures,
+)
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.solve.branch import is_on_branch
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_SAMPLES = 12
+
+
+def closed_samples(robot: Robot) -> tuple[tuple[Array, Array], ...]:
+    """A dozen sample states (x, y) of a robot, the reference first; found once."""
+    own = robot.numeric
+    return _closed_samples(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _closed_samples(robot: Robot, names: tuple[str, ...]) -> tuple[tuple[Array, Array], ...]:
+    del names
+    with np.errstate(all="ignore"):
+        return tuple(sample_states(mechanism_of(robot), _SAMPLES))
+
+
+def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple[Array, Array]]:
+    """Closed configurations (x, y) around the reference, moved along the independent coordinates."""
+    robot, start = mechanism.robot, mechanism.assembly
+    rng = np.random.default_rng(seed)
+    held = held_rates(robot)
+    scale = motion_scale(robot)
+    nacelle = held.copy()
+    nacelle[list(mechanism.w_rates)] = True
+    states = [mechanism.reference]
+    closed = 1e-12 + 8.0 * robot.coordinate_rounding
+    reach, tries = 0.3, 0
+    while len(states) < count and tries < 12 * count:
+        tries += 1
+        step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+        pose, q = advance(robot, start.platform, start.q, reach * step * scale)
+        pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
+        pose, q, _, state = solve_closures(robot, pose, q, held)
+        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
+            reach *= 0.8
+            continue
+        x, dependent = mechanism.chart.coordinates(pose)
+        for name in robot.motion.joint_names:
+            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        y = mechanism.unknowns(dependent, q)
+        if is_on_branch(mechanism, x, y):
+            states.append((x, y))
+        else:
+            reach *= 0.8
+    return states
