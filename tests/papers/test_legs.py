@@ -16,7 +16,7 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.configuration import Configuration, MovingConfiguration
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.jacobian import leg_jacobians
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
@@ -30,6 +30,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import closure_frames
+from nacelle.tree.rates import MovingTree
 from nacelle.tree.spanning_tree import (
     motion_of_steps,
     point_acceleration,
@@ -183,7 +184,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     motion = motion_of_steps(robot, frame(), steps)
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
-    moving = MovingConfiguration(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
+    moving = MovingTree(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
     state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
 

@@ -42,12 +42,12 @@ from nacelle.compact.ties import (
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.legs.rods import MassPointRod, rods_of
-from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, at_sample, pack
+from nacelle.tree.rates import Spin
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,6 @@ from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import generic_poses
-from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.native import native
@@ -88,6 +87,7 @@ from nacelle.trajectory import Trajectory
 from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.tree.actuation import closure_axes
 from nacelle.tree.closure import closure_frames, coupling_rates
+from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import TreeMotion
 
 

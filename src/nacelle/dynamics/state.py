@@ -13,17 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacelle.kinematics.configuration import (
-    Configuration,
-    MovingConfiguration,
-    configuration,
-    moving,
-    resting,
-)
+from nacelle.kinematics.configuration import Configuration, configuration, moving, resting
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.rates import MovingTree
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,7 @@ class State:
     """
 
     now: Configuration
-    moving: MovingConfiguration
+    moving: MovingTree
 
     @property
     def robot(self) -> Robot:

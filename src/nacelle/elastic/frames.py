@@ -22,7 +22,7 @@ from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import mass_matrix
 from nacelle.elastic.extended import Extended
-from nacelle.kinematics.configuration import Configuration, MovingConfiguration
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import BASE
 from nacelle.model.robot import body_parameters, has_mass
@@ -32,6 +32,7 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, is_zero, pack, product
 from nacelle.tree.actuation import joint_rate_row
 from nacelle.tree.closure import closure_state
+from nacelle.tree.rates import MovingTree
 from nacelle.tree.spanning_tree import (
     TreeMotion,
     axis_coordinates,
@@ -183,7 +184,7 @@ def tree_in_motion(extended: Extended, now: Configuration, r: Array) -> State:
     u = product(extended.embedding, r)
     velocity = tree_velocity(extended.tree, now.motion, u)
     # Of the rigid robot's rates only u counts here.
-    return State(now, MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity))
+    return State(now, MovingTree(np.zeros((0, 0)), u, np.zeros(0), velocity))
 
 
 def stiffness_matrix(extended: Extended) -> Array:

@@ -13,11 +13,9 @@ from nacelle.kinematics.configuration import (
     Configuration,
     configuration,
     coordinate_selections,
+    equations_at,
     moving,
-    rate_equations,
     rate_map,
-    respond,
-    spin_biases,
 )
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -31,6 +29,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
 from nacelle.tree.closure import closure_bias, closure_gaps
+from nacelle.tree.rates import RightSides, respond, spin_biases
 from nacelle.tree.spanning_tree import (
     point_acceleration,
     point_velocity,
@@ -152,7 +151,7 @@ def open_loops(robot: Robot, x: Array, y: Array) -> Array:
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open (rows,), their Jacobian (rows, rates); idle spins, actuators as rows."""
     now = configuration(robot, x, y)
-    system = rate_equations(robot, now.motion)
+    system = equations_at(now)
     spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
@@ -213,7 +212,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     r = y[:size]
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
     given, dependent = coordinate_selections(mechanism, x, r)
-    system = rate_equations(robot, now.motion)
+    system = equations_at(now)
     response = respond(system, given, dependent)
     u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
@@ -221,11 +220,12 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
     w = list(mechanism.w_rates)
     right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
+    biases = spin_biases(mechanism.rate_structure, now.motion, velocity)
     rows_right = tuple(
         tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
-        for values, rows in zip(spin_biases(mechanism, now.motion, velocity), system.rows, strict=True)
+        for values, rows in zip(biases, system.rows, strict=True)
     )
-    again = respond(system, given, dependent, right=right, rows_right=rows_right).u
+    again = respond(system, given, dependent, right=RightSides(right, rows_right)).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
         "v": pack([u[rate] for rate in mechanism.independent]),
@@ -241,7 +241,7 @@ def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """
     now = configuration(robot, x, y)
     size = now.mechanism.chart_size
-    response = respond(rate_equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
+    response = respond(equations_at(now), *coordinate_selections(now.mechanism, x, y[:size]))
     return response.u, response.dependent[:size]
 
 

@@ -18,18 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError
-from nacelle.kinematics.configuration import (
-    ClosureEquations,
-    Configuration,
-    rate_equations,
-    remaining_rows,
-    selections,
-)
+from nacelle.kinematics.configuration import Configuration, equations_at
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 from nacelle.spatial.solve import independence
+from nacelle.tree.rates import ClosureEquations, remaining_rows
 
 NEAR_MARGIN = 1e-7
 """Below this a singularity is near: the condition of a leg is in the thousands, or above."""
@@ -51,12 +46,12 @@ def margins(now: Configuration) -> Array:
     values = [closed_form_margin(roots) for roots in now.root_margins]
     if not (mechanism.iterated_legs or mechanism.dependent):
         return pack(values)
-    system = rate_equations(now.robot, now.motion)
+    system = equations_at(now)
     scale = mechanism.scales[1]
     for k in mechanism.iterated_legs:
-        values[k] = _of_leg(system, k, scale)
+        values[k] = _of_leg(mechanism, system, k)
     if mechanism.dependent:
-        rows = remaining_rows(system, selections(mechanism)[1])
+        rows = remaining_rows(system, mechanism.rate_structure.selections[1])
         values.append(independence(rows, scale[list(mechanism.dependent)]))
     return pack(values)
 
@@ -69,14 +64,13 @@ def closed_form_margin(roots: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(system: ClosureEquations, k: int, scale: Array) -> Scalar:
+def _of_leg(mechanism: Mechanism, system: ClosureEquations, k: int) -> Scalar:
     """The margin of a leg from its own rows and rates."""
-    mechanism = system.mechanism
-    plan = mechanism.legs[k]
+    plan, (row_scale, scale) = mechanism.legs[k], mechanism.scales
     if not plan.rates:
         return 1.0
     rows, rates = list(plan.rows), list(plan.rates)
-    M = system.closures.jacobian[rows][:, rates] / mechanism.scales[0][rows].reshape(-1, 1)
+    M = system.closures.jacobian[rows][:, rates] / row_scale[rows].reshape(-1, 1)
     if system.rows[k]:
         M = np.concatenate([M, np.stack(system.rows[k])[:, rates]])
     return independence(np.asarray(M), scale[rates])

@@ -505,5 +505,3 @@ def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list
 
 
 # ---- trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives
-
-

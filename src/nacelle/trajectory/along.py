@@ -53,8 +53,6 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
     return Sample(sample.x, *twist_from_rates(robot, sample.x, sample.v, sample.a))
 
 
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledMotion(Drawn):
     """A motion of a robot at times, both ends among them; results along it are its subclasses.

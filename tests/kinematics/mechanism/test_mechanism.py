@@ -20,7 +20,7 @@ from nacelle.kinematics.mechanism.assembly import assemble, closed_near, guess_c
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.kinematics.mechanism.coupled import followers_of, winding
-from nacelle.kinematics.mechanism.idle import Spin, asymmetry, axisymmetric
+from nacelle.kinematics.mechanism.idle import asymmetry, axisymmetric
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.mechanism.snapped import _by_twists, _with_twists, snapped
 from nacelle.kinematics.solve.dependent import dependent_names
@@ -42,6 +42,7 @@ from nacelle.spatial.rotation import (
     rotation_quat,
 )
 from nacelle.tree.closure import closure_gaps
+from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import tree_motion
 from support import described
 from support.compare import assert_same

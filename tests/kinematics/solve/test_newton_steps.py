@@ -15,7 +15,7 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics import reference as dynamics
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.configuration import configuration, rate_equations
+from nacelle.kinematics.configuration import configuration, equations_at
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -41,7 +41,7 @@ def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -
         y = y + newton_steps.closing_step(robot, y, x)["dy"]
     mechanism = mechanism_of(robot)
     now = configuration(robot, x, y)
-    system = rate_equations(robot, now.motion)
+    system = equations_at(now)
     (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]

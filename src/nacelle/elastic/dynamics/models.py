@@ -45,13 +45,14 @@ from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_f
 from nacelle.elastic.dynamics import energy, positions
 from nacelle.elastic.dynamics.plan import RatePlan, rate_choice
 from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_motion
-from nacelle.kinematics.configuration import Configuration, spin_biases
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 from nacelle.spatial.solve import solve
 from nacelle.tree.closure import closure_bias, closure_gaps
+from nacelle.tree.rates import spin_biases
 from nacelle.tree.spanning_tree import TreeVelocity, point_acceleration
 
 
@@ -131,7 +132,7 @@ def second_rates(motion: Moved) -> Array:
     mechanism = mechanism_of(plan.extended.robot)
     tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
     second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
-    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
+    spins = [value for leg in spin_biases(mechanism.rate_structure, tree, velocity) for value in leg]
     return pack([*second, *spins])[list(plan.rows)]
 
 

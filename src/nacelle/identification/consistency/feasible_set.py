@@ -59,7 +59,6 @@ from nacelle.identification.consistency.pseudo_inertia import (
     thickened,
     unpacked,
 )
-from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
 from nacelle.model.linear_parameters import linear_parameters
@@ -68,6 +67,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
+from nacelle.tree.rates import Spin
 
 # What is left of a row below this part of it is rounding.
 _NOTHING = 1e-9

@@ -45,7 +45,6 @@ from nacelle.kinematics.mechanism.coupled import holding_couplings
 from nacelle.kinematics.mechanism.idle import (
     EXACT,
     NEGLECTED,
-    Spin,
     asymmetry,
     felt_by,
     force_error,
@@ -63,6 +62,7 @@ from nacelle.pictures import Shown
 from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array
+from nacelle.tree.rates import Spin
 
 # Densities in kg/m^3: osmium, the densest of all materials; far below the most slender of bodies.
 DENSEST = 22_600.0

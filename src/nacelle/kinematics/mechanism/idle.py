@@ -35,7 +35,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,19 +51,11 @@ from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array, norm, product
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState
+from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import TreeMotion, rates_of
 
 # Entries of a spin's axis below this are rounding of the null space that it is read from.
 _AXIS = 1e-12
-
-
-@dataclass(frozen=True)
-class Spin:
-    """A body that spins idly: the axis and a point of it in the frame of the body."""
-
-    body: int
-    axis: tuple[float, ...]
-    point: tuple[float, ...]
 
 
 def idle_count(J: Array, top: Array) -> int:

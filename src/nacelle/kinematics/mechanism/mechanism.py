@@ -30,13 +30,14 @@ from nacelle.kinematics.mechanism.assembly import (
 )
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
-from nacelle.kinematics.mechanism.idle import Spin, held_spins, spin_row
+from nacelle.kinematics.mechanism.idle import held_spins, spin_row
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.rates import LegRates, RateStructure, Spin
 from nacelle.tree.spanning_tree import CosSin, rates_of
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
@@ -99,6 +100,21 @@ class Mechanism:
     def layout(self) -> ReducedLayout:
         """Places of the coordinates in x and v."""
         return layout_of(self.robot.motion)
+
+    @cached_property
+    def rate_structure(self) -> RateStructure:
+        """Which rates follow from which."""
+        legs = tuple(LegRates(plan.rates, plan.rows, plan.square) for plan in self.legs)
+        return RateStructure(
+            legs,
+            self.w_rates,
+            self.independent,
+            self.dependent,
+            self.nacelle_rows,
+            self.spins,
+            self.parasitic,
+            self.row_scale,
+        )
 
     @property
     def spins(self) -> tuple[tuple[Spin, ...], ...]:

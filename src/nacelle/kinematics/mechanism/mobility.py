@@ -33,7 +33,7 @@ from nacelle.kinematics.mechanism.assembly import (
     rate_scale,
     scaled_closures,
 )
-from nacelle.kinematics.mechanism.idle import Spin, held_spins, idle_count, idle_motions, spin_row
+from nacelle.kinematics.mechanism.idle import held_spins, idle_count, idle_motions, spin_row
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
@@ -42,6 +42,7 @@ from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState, closure_frames
+from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import TreeMotion, rates_of
 
 

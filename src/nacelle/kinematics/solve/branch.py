@@ -28,13 +28,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, configuration, rate_equations
+from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
 from nacelle.kinematics.mechanism.assembly import closed_near, generic_poses, rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
+from nacelle.tree.rates import rate_equations
 from nacelle.tree.spanning_tree import TreeMotion
 
 # Entries below this are zero: pure numbers of the size 1 that are found with a few roundings.
@@ -273,8 +274,8 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
 
 def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
-    system = rate_equations(robot, motion)
-    mechanism = system.mechanism
+    mechanism = mechanism_of(robot)
+    system = rate_equations(robot, mechanism.rate_structure, motion)
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),

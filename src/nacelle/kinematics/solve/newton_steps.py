@@ -19,15 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.kinematics.configuration import (
-    ClosureEquations,
-    Configuration,
-    chart_basis,
-    configuration,
-    rate_equations,
-    respond,
-    selections,
-)
+from nacelle.kinematics.configuration import Configuration, chart_basis, configuration, equations_at
 from nacelle.kinematics.kinematic_model import actuators_from_twist
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
@@ -39,6 +31,7 @@ from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
 from nacelle.spatial.solve import least_squares, solve
 from nacelle.tree.actuation import actuator_steps, closing_actuators, joint_rate_row, locked_in_tree
+from nacelle.tree.rates import ClosureEquations, RightSides, rate_equations, respond
 from nacelle.tree.spanning_tree import (
     CosSin,
     Step,
@@ -115,9 +108,11 @@ def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], lis
     """The step of what iteration finds, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
-    system = rate_equations(robot, now.motion)
+    system = equations_at(now)
     nothing = np.zeros((mechanism.nw, 0))
-    response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)
+    response = respond(
+        system, nothing, basis, right=RightSides(system.closures.residual), legs=mechanism.iterated_legs
+    )
     u = response.u[:, -1]
     dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
     dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
@@ -189,22 +184,21 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = rate_equations(robot, motion), []
+    system, right = rate_equations(robot, mechanism.rate_structure, motion), []
     rows = []
     closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
     for own, spins in zip(closures, system.rows, strict=True):
         held = closing_actuators(robot, own)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
-    system = ClosureEquations(mechanism, system.closures, tuple(rows))
-    basis = np.concatenate(selections(mechanism), axis=1)
+    system = ClosureEquations(mechanism.rate_structure, system.closures, tuple(rows))
+    basis = np.concatenate(mechanism.rate_structure.selections, axis=1)
     nothing = np.zeros((mechanism.nw, 0))
     u = respond(
         system,
         nothing,
         basis,
-        right=system.closures.residual,
-        rows_right=tuple(right),
+        right=RightSides(system.closures.residual, tuple(right)),
         frozen=locked_in_tree(robot),
         hold=True,
     ).u[:, -1]

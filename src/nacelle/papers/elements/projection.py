@@ -46,7 +46,6 @@ from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_s
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrench
-from nacelle.kinematics.configuration import selections
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import Joint, JointKind
@@ -121,7 +120,7 @@ def element_motion(state: State, a: Array) -> ElementBodyMotion:
     mechanism = state.mechanism
     legs = element_legs(mechanism)
     at = ElementGeometry(state.robot, state.now.motion.poses)
-    independent, dependent = selections(mechanism)
+    independent, dependent = mechanism.rate_structure.selections
     v = Rate(np.eye(len(a)), state.moving.u[list(mechanism.independent)], a)
     w = v.through(independent)
     if mechanism.dependent:

@@ -19,19 +19,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.configuration import (
-    Configuration,
-    configuration,
-    coordinate_selections,
-    rate_equations,
-    respond,
-)
+from nacelle.kinematics.configuration import Configuration, configuration, coordinate_selections, equations_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack, plus
 from nacelle.tree.closure import closure_state
+from nacelle.tree.rates import RightSides, respond
 from nacelle.tree.spanning_tree import TreeMotion
 
 Anchors = tuple[tuple[int, tuple[float, ...]], ...]
@@ -144,12 +139,12 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     """Rates (rates + anchors, anchors) of the tree with anchors at unit rates of each, the pose x held."""
     robot, mechanism = now.robot, now.mechanism
     opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
-    system = rate_equations(robot, now.motion)
+    system = equations_at(now)
     given, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
     columns = []
     for k, (j, _) in enumerate(anchors):
         legs = _legs(robot, j, parasitic=mechanism.parasitic)
-        columns.append(respond(system, given, dependent, right=opened[:, k], legs=legs).u[:, -1])
+        columns.append(respond(system, given, dependent, right=RightSides(opened[:, k]), legs=legs).u[:, -1])
     return np.concatenate([np.stack(columns, axis=1), np.eye(len(anchors))])
 
 

@@ -1,0 +1,300 @@
+"""All rates of the tree from those of the nacelle: after positions everything is linear.
+
+    u = U(x) v,    du/dt = U dv/dt + bias(x, v)
+
+u are the rates of the tree, w those of the nacelle among them (`RateStructure`). Each leg l satisfies
+M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w satisfy what the legs
+and the nacelle's own loops leave over. Split w = G g + D z into given numbers g and dependent ones z:
+
+    u_l = -M_l^+ N_l (G g + D z),     (1 - M_l M_l^+) N_l (G g + D z) = 0 over all l gives z
+
+The same elimination gives the bias of the accelerations (right-hand side: second derivatives at constant
+rates) and the steps of Newton's iteration (right-hand side: what is left open).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, dot, product, sparse_product
+from nacelle.spatial.solve import least_squares, solve
+from nacelle.tree.closure import ClosureState, closure_bias, closure_state
+from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
+
+
+@dataclass(frozen=True)
+class Spin:
+    """A body that spins idly: the axis and a point of it in the frame of the body."""
+
+    body: int
+    axis: tuple[float, ...]
+    point: tuple[float, ...]
+
+
+class LegRates(NamedTuple):
+    """The rates of a leg.
+
+    Attributes:
+        rates: their places in u, in the order in which they are eliminated.
+        rows: its closure equations that are not always zero.
+        square: whether the rates follow from as many of them.
+    """
+
+    rates: tuple[int, ...]
+    rows: tuple[int, ...]
+    square: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RateStructure:
+    """Which rates of a robot follow from which.
+
+    Attributes:
+        legs: rates and rows of each leg.
+        w_rates: places in u of the rates of the nacelle.
+        independent: those among them that are the entries of v.
+        dependent: those that depend on v and are not zero.
+        nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
+        spins: idle spins that are set to zero: of every leg, then of the nacelle.
+        parasitic: whether the closures of the legs decide about dependent rates.
+        row_scale: for each closure equation (rows,) the robot's size (m) or 1.
+    """
+
+    legs: tuple[LegRates, ...]
+    w_rates: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    nacelle_rows: tuple[int, ...]
+    spins: tuple[tuple[Spin, ...], ...]
+    parasitic: bool
+    row_scale: Array
+
+    def basis(self, rates: Sequence[int]) -> Array:
+        """(nw, k): w at unit values of k of its entries."""
+        place = {rate: k for k, rate in enumerate(self.w_rates)}
+        columns = np.zeros((len(self.w_rates), len(rates)))
+        for column, rate in enumerate(rates):
+            columns[place[rate], column] = 1.0
+        return columns
+
+    @property
+    def selections(self) -> tuple[Array, Array]:
+        """The bases of `respond` for velocities: v (nw, n) and dependent rates (nw, d) as entries of w."""
+        return self.basis(self.independent), self.basis(self.dependent)
+
+
+@dataclass(frozen=True)
+class ClosureEquations:
+    """The closure equations of a robot at a configuration.
+
+    Attributes:
+        structure: which rates follow from which.
+        closures: residual and Jacobian of all closures.
+        rows: for each leg, then for the nacelle, further rows over all rates that are zero: idle spins.
+    """
+
+    structure: RateStructure
+    closures: ClosureState
+    rows: tuple[tuple[Array, ...], ...]
+
+
+class RightSides(NamedTuple):
+    """Right-hand sides of the equations.
+
+    Attributes:
+        closures: one number a closure equation (rows,).
+        spins: the same for the further rows of each leg, then of the nacelle; zeros if None.
+    """
+
+    closures: Array
+    spins: tuple[tuple[Scalar, ...], ...] | None = None
+
+
+def rate_equations(robot: Robot, structure: RateStructure, motion: TreeMotion) -> ClosureEquations:
+    """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
+    rows = tuple(
+        tuple(
+            product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
+            for spin in spins
+        )
+        for spins in structure.spins
+    )
+    return ClosureEquations(structure, closure_state(robot, motion), rows)
+
+
+class Response(NamedTuple):
+    """What the closure equations say.
+
+    Attributes:
+        u: (rates, n) or, with a right-hand side, (rates, n + 1): the rates for unit values of the given
+            numbers, and the part that belongs to the right-hand side in the last column.
+        dependent: the same for the d unknown numbers.
+    """
+
+    u: Array
+    dependent: Array
+
+
+def respond(
+    system: ClosureEquations,
+    given: Array,
+    dependent: Array,
+    *,
+    right: RightSides | None = None,
+    frozen: frozenset[int] = frozenset(),
+    legs: Sequence[int] | None = None,
+    hold: bool = False,
+) -> Response:
+    """Solve all closure equations J u + right = 0 for the rates.
+
+    Args:
+        system: the equations of the robot.
+        given: (nw, n): the nacelle's rates w for unit values of n given numbers.
+        dependent: (nw, d): w for unit values of d unknown ones.
+        right: right-hand sides; none if None.
+        frozen: rates of legs that are zero.
+        hold: whether actuators are held, so that the legs decide all dependent numbers.
+        legs: the legs to solve; all of them if None. The rates of the others stay zero.
+    """
+    structure, d = system.structure, dependent.shape[1]
+    known = _Known(system, np.concatenate([dependent, given], axis=1), right)
+    left = known.nacelle() if d else []
+    solved = [
+        _solve_leg(system, k, known, frozen, hold)
+        for k in (range(len(structure.legs)) if legs is None else legs)
+    ]
+    if d and (structure.parasitic or hold):
+        left += [leg.left for leg in solved if leg.left is not None]
+    columns = given.shape[1] + (right is not None)
+    Z: Array = np.zeros((0, columns))
+    if d:
+        stacked = np.concatenate(left)
+        Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
+    w = given if right is None else np.concatenate([given, np.zeros((len(given), 1))], axis=1)
+    rows: dict[int, Array] = dict(zip(structure.w_rates, w + _times(dependent, Z) if d else w, strict=True))
+    for leg in solved:
+        own = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
+        rows |= zip(leg.rates, own, strict=True)
+    zero = np.zeros(columns)
+    count = system.closures.jacobian.shape[1]
+    return Response(np.stack([rows.get(rate, zero) for rate in range(count)]), Z)
+
+
+class _Known(NamedTuple):
+    """What the equations say of the nacelle's rates: columns [basis | right], rows over their scales."""
+
+    system: ClosureEquations
+    basis: Array
+    right: RightSides | None
+
+    def closures(self, rows: Sequence[int]) -> Array:
+        """Of some closure equations."""
+        structure, J = self.system.structure, self.system.closures.jacobian
+        N = _times(J[list(rows)][:, list(structure.w_rates)], self.basis)
+        if self.right is not None:
+            N = np.concatenate([N, self.right.closures[list(rows)].reshape(-1, 1)], axis=1)
+        return np.asarray(N / structure.row_scale[list(rows)].reshape(-1, 1))
+
+    def spins(self, k: int) -> Array:
+        """Of the further rows of a leg, or of the nacelle (-1)."""
+        S = _times(np.stack(self.system.rows[k])[:, list(self.system.structure.w_rates)], self.basis)
+        if self.right is None:
+            return np.asarray(S)
+        values: Sequence[Scalar] = (0.0,) * len(S) if self.right.spins is None else self.right.spins[k]
+        return np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
+
+    def nacelle(self) -> list[Array]:
+        """Of the nacelle's own loops and spins."""
+        own = self.system.structure.nacelle_rows
+        return [*([self.closures(own)] if own else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
+
+
+class _SolvedLeg(NamedTuple):
+    """The rates of a leg, M^+ N of its equations, and what they leave over; None if they are as many."""
+
+    rates: Sequence[int]
+    X: Array
+    left: Array | None
+
+
+def _solve_leg(
+    system: ClosureEquations, k: int, known: _Known, frozen: frozenset[int], hold: bool
+) -> _SolvedLeg:
+    leg, further = system.structure.legs[k], system.rows[k]
+    rates = [rate for rate in leg.rates if rate not in frozen]
+    scale = system.structure.row_scale[list(leg.rows)].reshape(-1, 1)
+    M = system.closures.jacobian[list(leg.rows)][:, rates] / scale
+    N = known.closures(leg.rows)
+    if leg.square and not hold and not further:
+        return _SolvedLeg(rates, solve(np.asarray(M), N), None)
+    if further:
+        M = np.concatenate([M, np.stack(further)[:, rates]])
+        N = np.concatenate([N, known.spins(k)])
+    if not rates:
+        return _SolvedLeg(rates, np.zeros((0, N.shape[1])), N)
+    return _SolvedLeg(rates, *least_squares(np.asarray(M), N))
+
+
+def _times(A: Array, B: Array) -> Array:
+    """The product A B; of traced ones most entries are zero and leave no trace."""
+    return sparse_product(A, B) if A.dtype == object or B.dtype == object else np.asarray(A @ B)
+
+
+def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
+    """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
+
+    Args:
+        system: the equations of the robot.
+        dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
+    """
+    known = _Known(system, dependent, None)
+    left = known.nacelle()
+    for k in range(len(system.structure.legs)) if system.structure.parasitic else ():
+        leg = _solve_leg(system, k, known, frozenset(), hold=False)
+        left += [] if leg.left is None else [leg.left]
+    return np.concatenate(left)
+
+
+class MovingTree(NamedTuple):
+    """A robot in motion.
+
+    Attributes:
+        U: rates of the tree from the reduced twist (rates, n).
+        u: rates of the tree (rates,), u = U v; m/s and rad/s.
+        bias: their derivatives where dv/dt = 0 (rates,).
+        velocity: twists of all bodies and their derivatives at constant rates.
+    """
+
+    U: Array
+    u: Array
+    bias: Array
+    velocity: TreeVelocity
+
+
+def moving_tree(robot: Robot, structure: RateStructure, motion: TreeMotion, v: Array) -> MovingTree:
+    """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
+    given, dependent = structure.selections
+    system = rate_equations(robot, structure, motion)
+    U = respond(system, given, dependent).u
+    u = U @ v
+    velocity = tree_velocity(robot, motion, u)
+    right = RightSides(closure_bias(robot, motion, velocity), spin_biases(structure, motion, velocity))
+    return MovingTree(U, u, respond(system, given, dependent, right=right).u[:, -1], velocity)
+
+
+def spin_biases(
+    structure: RateStructure, motion: TreeMotion, velocity: TreeVelocity
+) -> tuple[tuple[Scalar, ...], ...]:
+    """Derivatives of the idle spins of each leg, then of the nacelle, at constant rates: axis . dw/dt."""
+    return tuple(
+        tuple(
+            dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.biases[spin.body][3:])
+            for spin in spins
+        )
+        for spins in structure.spins
+    )
