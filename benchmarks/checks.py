@@ -19,7 +19,6 @@ import numpy as np
 
 import nacelle
 from nacelle.compile import Specification, compile_function
-from nacelle.dynamics import smallest
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
 
@@ -38,7 +37,7 @@ def one_round(robot: Robot, model: str) -> tuple[float, float, float]:
         spent += time.perf_counter() - start
         return found
 
-    function = getattr(smallest, model)
+    function = getattr(model_functions, model)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         # Measured from outside: the package has no hook for it, and needs none.

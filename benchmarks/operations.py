@@ -1,4 +1,4 @@
-"""Operations of all models of the library: `python benchmarks/operations.py`, the table of docs/smallest.md.
+"""Operations of all models of the library: `python benchmarks/operations.py`, the table of docs/compact.md.
 
 For every robot and model: the count with the library's numbers, friction on, the main output alone; the bar
 that `tests/whole/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--no-rigid", action="store_true", help="leave out the robots outside the library")
     parser.add_argument("--seed", type=int, default=1, help="of the changes by 1 %%")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/smallest.md")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/compact.md")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     cases = [(robot, name, options.seed) for robot in options.robots for name in options.models]

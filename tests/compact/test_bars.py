@@ -1,4 +1,4 @@
-"""Struts and rods by their lines, in the general form, against the tree: library, random robots."""
+"""Struts and rods by their lines, in the compact form, against the tree: library, random robots."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from support.uncompiled import any_robot
 
 # ---- closure step
 #
-# Newton's step of the general form: the same as that of the tree up to the square of what is open.
+# Newton's step of the compact form: the same as that of the tree up to the square of what is open.
 
 # How far the pose is moved, over the robot's size or in rad.
 MOVED = (1e-3, 1e-4)

@@ -191,7 +191,7 @@ def test_seeds_keep_what_is_declared() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
 def test_as_it_is_written(name: str) -> None:
-    """All functions of the general form, no trace, no pass, no compiler; its figures at good states."""
+    """All functions of the compact form, no trace, no pass, no compiler; its figures at good states."""
     states = sampled(robot_of(name))
     compare_as_written(states)
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
@@ -210,7 +210,7 @@ def test_as_it_is_written(name: str) -> None:
 
 
 def compare_as_written(states: Sample) -> None:
-    """All functions of the general form against the tree, with the options and a load."""
+    """All functions of the compact form against the tree, with the options and a load."""
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     load = np.random.default_rng(5).normal(size=v.shape) * np.max(np.abs(states.tau)) / twist_units(robot)
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
@@ -238,7 +238,7 @@ def compare_as_written(states: Sample) -> None:
 def test_every_model_has_a_form(name: str, kind: str) -> None:
     """No model is left to the tree, and models take the pose as the API does."""
     found = model(robot_of(name), kind)
-    assert found.form == "general"
+    assert found.form == "compact"
     assert " ".join(found.inputs) == INPUTS[kind]
     assert [output.name for output in found.program().outputs] == [OUTPUTS.get(kind, "Y")]
 
@@ -393,7 +393,7 @@ def check_random(name: str, seed: int) -> None:
     ),
 )
 def test_legs_of_all_kinds(name: str) -> None:
-    """The general form as it is written, with random bodies in random frames."""
+    """The compact form as it is written, with random bodies in random frames."""
     robot = with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1)
     compare_as_written(sampled(robot))
 
@@ -411,7 +411,7 @@ def test_other_engines_agree(name: str) -> None:
 
 # ---- dampers
 #
-# Angular dampers in the general form: on legs in space, on the nacelle and what hangs on it, on the base.
+# Angular dampers in the compact form: on legs in space, on the nacelle and what hangs on it, on the base.
 
 
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
@@ -435,7 +435,7 @@ def test_a_damper_acts_on_every_kind_of_body(name: str) -> None:
 
 # ---- line springs
 #
-# Springs between bodies in the general form: on legs, on the nacelle and what hangs on it, on the base.
+# Springs between bodies in the compact form: on legs, on the nacelle and what hangs on it, on the base.
 
 
 def test_a_spring_acts_on_every_kind_of_body() -> None:

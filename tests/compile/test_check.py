@@ -15,7 +15,7 @@ from nacelle.compact import models, placed
 from nacelle.compile import cache, compile_function, specification
 from nacelle.compile.check import ROUNDING, expectation
 from nacelle.compile.refusals import refused_form
-from nacelle.dynamics import reference, smallest
+from nacelle.dynamics import model_functions, reference
 from nacelle.emit.jit import vectors
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
@@ -127,7 +127,7 @@ def test_planted_defects_are_caught(
     numbers = () if parameters == "constant" else (robot.numbers.vector(parameters),)
     defect(monkeypatch)
     with pytest.warns(CompilerWarning, match=r"of 3rrr.*(off by|disagrees)"):
-        inverse = compile_function(smallest.inverse, robot, parameters=parameters, store=store)
+        inverse = compile_function(model_functions.inverse, robot, parameters=parameters, store=store)
     assert_same(inverse(*numbers, *state_of(robot))["force"], forces(robot), 1e-11)
 
 
@@ -138,7 +138,7 @@ def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     assert not refused_form(robot)
     dropped_term(monkeypatch)
     with pytest.warns(CompilerWarning, match="is taken"):
-        compile_function(smallest.inverse, robot, store=store)
+        compile_function(model_functions.inverse, robot, store=store)
     assert form_for(robot.hash) is Form.TREE
     monkeypatch.undo()
     monkeypatch.setenv("NACELLE_CACHE", str(store.folder))
@@ -162,13 +162,13 @@ def test_a_stale_entry_of_the_cache_is_found(
     """Two robots under one key: what the first left there does not answer for the second."""
     first, second = library_robot("fivebar"), heavier("fivebar")
     monkeypatch.setattr(cache, "_key", lambda kind, part, *_: f"{kind} {part}")
-    compile_function(smallest.inverse, first, parameters=parameters, store=store)
-    assert compile_function(smallest.inverse, first, parameters=parameters, store=store).from_cache
+    compile_function(model_functions.inverse, first, parameters=parameters, store=store)
+    assert compile_function(model_functions.inverse, first, parameters=parameters, store=store).from_cache
     with pytest.warns(CompilerWarning, match="compiled anew"):
-        inverse = compile_function(smallest.inverse, second, parameters=parameters, store=store)
+        inverse = compile_function(model_functions.inverse, second, parameters=parameters, store=store)
     numbers = () if parameters == "constant" else (second.numbers.vector(parameters),)
     assert_same(inverse(*numbers, *state_of(second))["force"], forces(second), 1e-11)
-    assert compile_function(smallest.inverse, second, parameters=parameters, store=store).from_cache
+    assert compile_function(model_functions.inverse, second, parameters=parameters, store=store).from_cache
 
 
 def heavier(name: str) -> Robot:
@@ -179,25 +179,25 @@ def heavier(name: str) -> Robot:
 def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> None:
     """An entry whose machine code is that of another program."""
     robot = library_robot("fivebar")
-    compile_function(smallest.inverse, robot, store=store)
+    compile_function(model_functions.inverse, robot, store=store)
     key = cache._key("function", "program", _specification(robot))
     other = cache._key("function", "program", _specification(heavier("fivebar")))
-    compile_function(smallest.inverse, heavier("fivebar"), store=store)
+    compile_function(model_functions.inverse, heavier("fivebar"), store=store)
     assert key is not None
     assert other is not None
     own, foreign = (cache.unpack(cache._there(store.get(k))) for k in (key, other))
     entry = own._replace(image=foreign.image)
-    program = compile_function(smallest.inverse, robot, store=store).program
+    program = compile_function(model_functions.inverse, robot, store=store).program
     store.put(key, cache.packed_function(program, entry.image, entry.check))
     with pytest.warns(CompilerWarning, match="compiled anew"):
-        again = compile_function(smallest.inverse, robot, store=store)
+        again = compile_function(model_functions.inverse, robot, store=store)
     assert not again.from_cache
     assert_same(again(*state_of(robot))["force"], forces(robot), 1e-11)
 
 
 def _specification(robot: Robot) -> specification.Specification:
-    shapes = specification.shapes_of_inputs(smallest.inverse, robot)
-    return specification.Specification(smallest.inverse, robot, shapes)
+    shapes = specification.shapes_of_inputs(model_functions.inverse, robot)
+    return specification.Specification(model_functions.inverse, robot, shapes)
 
 
 def test_what_disagrees_in_every_form_is_refused(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
@@ -209,7 +209,7 @@ def test_what_disagrees_in_every_form_is_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(specification, "trace", wrong)
     with pytest.warns(CompilerWarning), pytest.raises(CompileError, match="cannot be trusted"):
-        compile_function(smallest.inertia, library_robot("fivebar"), store=store)
+        compile_function(model_functions.inertia, library_robot("fivebar"), store=store)
 
 
 def test_rounding_times_condition() -> None:

@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.dynamics import compact_form, forward
+from nacelle.dynamics import evaluation, forward
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
@@ -65,7 +65,7 @@ def test_redundant_actuation() -> None:
     np.testing.assert_allclose(A.T @ held, least.generalised, rtol=1e-9)
 
 
-# ---- The smallest form with the tree where its pivots are weak: one answer, whichever form gave it
+# ---- The compact form with the tree where its pivots are weak: one answer, whichever form gave it
 
 
 def test_both_forms_give_one_answer() -> None:
@@ -73,8 +73,8 @@ def test_both_forms_give_one_answer() -> None:
     x, y, flags = solved(robot, sample_poses(robot, 4, seed=7))
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
     states = (x, y, v, a, np.zeros((4, 2)))
-    found = compact_form.evaluate_states("inverse", robot, states, flags, {})
-    by_tree = compact_form.pivoted("inverse", robot, {})(*states)
+    found = evaluation.evaluate_states("inverse", robot, states, flags, {})
+    by_tree = evaluation.pivoted("inverse", robot, {})(*states)
     np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
     assert "pivot" not in found
     assert np.all((found["parallel_margin"] > 0.0) & (found["parallel_margin"] <= 1.0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.pieces.pose import displaced, pose_difference
-from nacelle.dynamics.compact_form import external_load
+from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics

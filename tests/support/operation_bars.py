@@ -2,7 +2,7 @@
 
 A count is that of the model from its pose (x, y, v and a or the actuators' forces; the iteration that finds y
 is apart), with its main output alone: margins and pivot are dead code then. The bars of the inverse and
-forward models are 1.05 of the hand-derived forms that the general form replaces, where these were smaller;
+forward models are 1.05 of the hand-derived forms that the compact form replaces, where these were smaller;
 those of `gough-stewart` are its counts.
 """
 

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 import nacelle
 from nacelle.compact.plan import reason_for_tree
 from nacelle.compile.specification import Specification, shapes_of_inputs
-from nacelle.dynamics import reference, smallest
+from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import mobility
@@ -56,7 +56,7 @@ def loaded(name: str) -> Robot:
 
 
 def compare(robot: Robot, change: Change, states: int = 2) -> None:
-    """Models of a changed robot in its smallest form, uncompiled, with those of the robot by the tree."""
+    """Models of a changed robot in its compact form, uncompiled, with those of the robot by the tree."""
     other = change.robot(robot)
     rng = np.random.default_rng(3)
     assert other.size == pytest.approx(change.length * robot.size, rel=1e-6)
@@ -71,16 +71,16 @@ def compare(robot: Robot, change: Change, states: int = 2) -> None:
         x_new, y_new = change.state(robot, other, x, y)
         none = np.zeros(robot.motion.n)
         v_new, a_new = T @ v / change.time, T @ a / change.time**2
-        ours = smallest.inverse(other, x_new, y_new, v_new, a_new, none)
+        ours = model_functions.inverse(other, x_new, y_new, v_new, a_new, none)
         theirs = reference.inverse(robot, x, y, v, a, none)
         same(ours["force"] / change.force(robot), theirs["force"], tolerance)
-        own = smallest.inverse(robot, x, y, v, a, none)
+        own = model_functions.inverse(robot, x, y, v, a, none)
         same(ours["margins"], own["margins"], 1e2 * tolerance)
-        M = np.asarray(smallest.inertia(other, x_new, y_new)["M"], dtype=float)
+        M = np.asarray(model_functions.inertia(other, x_new, y_new)["M"], dtype=float)
         expected = np.asarray(reference.inertia(robot, x, y)["M"], dtype=float)
         same(T.T @ M @ T / (change.mass * change.length**2), expected, tolerance)
         tau = np.asarray(theirs["force"], dtype=float) * change.force(robot)
-        found = smallest.forward(other, x_new, y_new, v_new, tau, none)["acceleration"]
+        found = model_functions.forward(other, x_new, y_new, v_new, tau, none)["acceleration"]
         condition = np.linalg.cond(expected / np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
         again = reference.forward(robot, x, y, v, np.asarray(theirs["force"], dtype=float), none)
         found = change.time**2 * (back @ np.asarray(found, dtype=float))
@@ -145,11 +145,11 @@ def test_assemblies(key: str) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_counts_and_base_parameters(name: str) -> None:
     robot = library_robot(name)
-    shapes = shapes_of_inputs(smallest.inverse, robot)
-    own = count(Specification(smallest.inverse, robot, shapes, checked=False).program()).total
+    shapes = shapes_of_inputs(model_functions.inverse, robot)
+    own = count(Specification(model_functions.inverse, robot, shapes, checked=False).program()).total
     for key in ("in millimetres", "a million times as heavy", "30 m away"):
         other = CHANGES[key].robot(robot)
-        found = count(Specification(smallest.inverse, other, shapes, checked=False).program()).total
+        found = count(Specification(model_functions.inverse, other, shapes, checked=False).program()).total
         # Places that were zero are numbers elsewhere.
         assert abs(found - own) <= (0.15 * own if key == "30 m away" else 4), key
         assert len(base_parameters(other)) == len(base_parameters(robot))
@@ -166,7 +166,7 @@ def test_frames_of_bodies(name: str) -> None:
     for x, y in sample_states(mechanism_of(robot), 2)[:2]:
         v, a = rng.normal(size=(2, robot.motion.n))
         none = np.zeros(robot.motion.n)
-        ours = smallest.inverse(other, x, y, v, a, none)["force"]
+        ours = model_functions.inverse(other, x, y, v, a, none)["force"]
         same(ours, reference.inverse(robot, x, y, v, a, none)["force"], 1e-10)
 
 
@@ -238,9 +238,9 @@ def test_order_of_legs_and_bodies(name: str) -> None:
     ours, theirs = (nacelle.inverse_dynamics(each, x, v, 2.0 * v) for each in (other, robot))
     same(ours.force[order], theirs.force, 1e-12)
     assert ours.flags == theirs.flags
-    shapes = shapes_of_inputs(smallest.inverse, robot)
+    shapes = shapes_of_inputs(model_functions.inverse, robot)
     counts = [
-        count(Specification(smallest.inverse, r, shapes, checked=False).program()).total
+        count(Specification(model_functions.inverse, r, shapes, checked=False).program()).total
         for r in (robot, other)
     ]
     assert abs(counts[0] - counts[1]) <= 0.03 * counts[0]

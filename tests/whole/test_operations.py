@@ -1,4 +1,4 @@
-"""Operation counts of the smallest form, exactly, and against the figures that were published."""
+"""Operation counts of the compact form, exactly, and against the figures that were published."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_bars(
 ) -> None:
     """Counts after a change of every constant that keeps only the declared symmetries."""
     found = model(robot(seed), name, input=source, friction=friction)
-    assert found.form == "general"
+    assert found.form == "compact"
     assert count(found.program()).total <= bar
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.compact.plan import is_supported
-from nacelle.dynamics import reference, smallest
+from nacelle.dynamics import model_functions, reference
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.platform import Motion, parse_motion
 from nacelle.model.reduced import layout_of
@@ -110,7 +110,7 @@ def test_the_general_form_is_that_of_the_tree(cells: int) -> None:
     assert is_supported(robot, direct=True)
     x, y = mechanism_of(robot).reference
     v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
-    found = smallest.inverse(robot.alike, x, y, v, a)["force"]
+    found = model_functions.inverse(robot.alike, x, y, v, a)["force"]
     expected = reference.inverse(robot.alike, x, y, v, a, np.zeros(robot.motion.n))["force"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.max(np.abs(expected)))
 

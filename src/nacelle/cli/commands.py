@@ -185,7 +185,7 @@ COMMANDS = {
     ),
     "ops": (
         "ops",
-        "Operations of a model in its smallest form, by class and by stage, beside what is published.",
+        "Operations of a model in its compact form, by class and by stage, beside what is published.",
     ),
     "export": (
         "export",

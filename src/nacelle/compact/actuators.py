@@ -1,4 +1,4 @@
-"""Rates of the actuators in the general form: joints of the tree, and closures that are driven.
+"""Rates of the actuators in the compact form: joints of the tree, and closures that are driven.
 
 A driven joint of the tree has its rate among those of its leg. A driven closure between the bodies 1 and 2
 has, e (3,) its axis, v and w velocities at its point and angular velocities,

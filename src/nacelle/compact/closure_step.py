@@ -1,4 +1,4 @@
-"""Newton's step towards closed loops, with the factors of the general form.
+"""Newton's step towards closed loops, with the factors of the compact form.
 
 At open loops a row says M u = g(w) + r, where r is what it leaves open along its direction:
 
@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.compact.legs import Legs, NacelleLoop, Rates
 from nacelle.compact.motion import angular_velocity, columns, with_root
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.placed import GeneralPlan, Placed
+from nacelle.compact.placed import CompactPlan, Placed
 from nacelle.compact.ties import Tie, TieRow, given_rates, locked_axes, slip
 from nacelle.compact.vectors import ZERO, add, crossed, inner, plus_times, scaled
 from nacelle.kinematics.legs.rods import MassPointRod
@@ -202,7 +202,7 @@ def _rod_rotation(
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
 
 
-def finds_step(plan: GeneralPlan, count: int) -> bool:
+def finds_step(plan: CompactPlan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the nacelle.
 
     Legs that leave rows over must themselves be found by iteration.

@@ -1,6 +1,6 @@
-"""What joints, rods, springs and dampers require in the general form, beside inertia.
+"""What joints, rods, springs and dampers require in the compact form, beside inertia.
 
-Friction, springs and rotors in the joints of the general form, and what rods require.
+Friction, springs and rotors in the joints of the compact form, and what rods require.
 
 Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
 
@@ -18,12 +18,12 @@ A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v
 m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
 moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the tie's axes.
 
-Angular dampers between two bodies in the general form: moments on nodes and on the nacelle.
+Angular dampers between two bodies in the compact form: moments on nodes and on the nacelle.
 
 With w_1, w_2 the angular velocities of the bodies in base axes the motion has to overcome n = c (w_2 - w_1),
 which is +n on the second body and -n on the first.
 
-Springs between two bodies in the general form: forces on nodes and on the nacelle.
+Springs between two bodies in the compact form: forces on nodes and on the nacelle.
 
 The two points are taken to base axes, d = P_2 - P_1 with l = |d| and l' = d . (v_2 - v_1) / l; the motion has
 to overcome F = k (l - l_0) + c l', which is +F d / l on the second body at P_2 and -F d / l on the first.
@@ -88,7 +88,7 @@ def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> Non
     into.on_node(node, ZERO, placed.trees.down(node, moment))
 
 
-# ---- springs between two bodies in the general form: forces on nodes and on the nacelle
+# ---- springs between two bodies in the compact form: forces on nodes and on the nacelle
 
 
 def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
@@ -146,7 +146,7 @@ def _put_force(placed: Placed, into: Required, body: int, local: Array, point: A
     into.on_node(node, placed.trees.down(node, force), ZERO, at)
 
 
-# ---- friction, springs and rotors in the joints of the general form, and what rods require
+# ---- friction, springs and rotors in the joints of the compact form, and what rods require
 
 
 def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:

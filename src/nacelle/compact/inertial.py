@@ -1,4 +1,4 @@
-"""Inertia and weight of all bodies in the general form.
+"""Inertia and weight of all bodies in the compact form.
 
 Every body counts with ten numbers, m, h = m c (3,) and second moments S (3, 3) about a reference point
 (`InertialNumbers`). With a (3,) the acceleration of that point less gravity and T (3, 3) the matrix of
@@ -130,7 +130,7 @@ def _unit_cross(k: int, vector: Array) -> Array:
 
 @dataclass(frozen=True)
 class InertialNumbers:
-    """The inertial numbers of a robot as the general form uses them.
+    """The inertial numbers of a robot as the compact form uses them.
 
     Attributes:
         nodes: for every node its ten numbers about its reference point.
@@ -143,7 +143,7 @@ class InertialNumbers:
     rates: dict[int, Scalar]
 
 
-# ---- inertia and weight of all bodies in the general form
+# ---- inertia and weight of all bodies in the compact form
 
 
 def inertial_numbers(placed: Placed) -> InertialNumbers:

@@ -1,4 +1,4 @@
-"""The general form: rates, accelerations and forces of any robot, each leg on its own.
+"""The compact form: rates, accelerations and forces of any robot, each leg on its own.
 
     rates          M u = g(w)                          leg by leg, from the nacelle
     accelerations  M u' = g(w') + bias
@@ -19,7 +19,7 @@ that is a row: what the wrench [f; n] is along them on body 2, less the same on 
 satisfy the derivative of this, whose part at constant rates `second` gives. An idle spin of a body that hangs
 between spherical joints is a row as well, against the base: n . w_2 = 0, n its axis.
 
-Margins and pivot figures from the factors of the general form, which has them already.
+Margins and pivot figures from the factors of the compact form, which has them already.
 
 A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
 leg is singular, to first order as the smallest singular value does, so
@@ -48,7 +48,7 @@ import numpy as np
 
 from nacelle.compact.motion import NodeMotion, columns, outward
 from nacelle.compact.nacelle import MovingFrame, PlacedNacelle, PoleFrame
-from nacelle.compact.placed import GeneralPlan, Placed
+from nacelle.compact.placed import CompactPlan, Placed
 from nacelle.compact.solve import (
     Factors,
     MatrixUnits,
@@ -145,7 +145,7 @@ def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
     return loops
 
 
-# ---- margins and pivot figures from the factors of the general form, which has them already
+# ---- margins and pivot figures from the factors of the compact form, which has them already
 
 
 # Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
@@ -245,7 +245,7 @@ def _largest(values: Iterable[Scalar]) -> Scalar | None:
     return largest
 
 
-# ---- the general form: rates, accelerations and forces of any robot, each leg on its own
+# ---- the compact form: rates, accelerations and forces of any robot, each leg on its own
 
 
 Rates = dict[int, Scalar]
@@ -271,7 +271,7 @@ class Legs:
     """
 
     placed: Placed
-    plan: GeneralPlan
+    plan: CompactPlan
     factors: tuple[Factors, ...]
 
     def wrench(self, leg: int, multipliers: Rates, *, whole: bool = False) -> Rates:
@@ -487,7 +487,7 @@ class MechanismMotion:
     state: TieMotion
 
 
-def factorised(plan: GeneralPlan, placed: Placed) -> Legs:
+def factorised(plan: CompactPlan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
         factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)

@@ -1,4 +1,4 @@
-"""The general form as physics functions: one formulation for every robot and every model.
+"""The compact form as physics functions: one formulation for every robot and every model.
 
     place -> eliminate -> motion -> required forces -> nacelle's balance
 

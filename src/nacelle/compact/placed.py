@@ -139,7 +139,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralPlan:
+class CompactPlan:
     """The decisions for a robot.
 
     Attributes:
@@ -176,7 +176,7 @@ class GeneralPlan:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A robot at a configuration, ready for the general form.
+    """A robot at a configuration, ready for the compact form.
 
     Attributes:
         robot: the robot; its numbers may be symbols.
@@ -399,7 +399,7 @@ def active_rates(robot: Robot) -> dict[int, int]:
     }
 
 
-def is_direct(plan: GeneralPlan) -> bool:
+def is_direct(plan: CompactPlan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     count = sum(len(leg.order.active) for leg in plan.legs)
     return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

@@ -8,7 +8,7 @@ and are eliminated in a fixed order of pivots, so that a traced program has no b
 at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
 them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
 of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
-is the same on every machine. A plan holds only if the general form then gives the rates of the equivalent
+is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
 tree at the samples (`is_supported`).
 
 What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns.
@@ -37,7 +37,7 @@ from nacelle.compact.leg_trees import Idle
 from nacelle.compact.legs import Legs, factorised, leg_determinant, nacelle_determinant
 from nacelle.compact.placed import (
     WHOLE,
-    GeneralPlan,
+    CompactPlan,
     LegOrder,
     Parts,
     Placed,
@@ -86,7 +86,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     return SolveOrder(pivot_order(C / size), MatrixUnits(unit, size))
 
 
-def dependent_order(plan: GeneralPlan, placed: list[Placed]) -> SolveOrder | None:
+def dependent_order(plan: CompactPlan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
     count = len(plan.mechanism.dependent)
     if count < 2:
@@ -97,7 +97,7 @@ def dependent_order(plan: GeneralPlan, placed: list[Placed]) -> SolveOrder | Non
     return _order_of(D, middle(np.max(np.abs(D), axis=2)))
 
 
-def solve_order(plan: GeneralPlan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
+def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
@@ -120,7 +120,7 @@ def solve_order(plan: GeneralPlan, placed: list[Placed]) -> tuple[SolveOrder | N
     return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 
-def unit_forces(plan: GeneralPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
+def unit_forces(plan: CompactPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
     n = len(plan.mechanism.independent)
     keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
@@ -161,7 +161,7 @@ def rows_that_decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        factors = factorised(GeneralPlan(parts, tuple(trial)), at)
+        factors = factorised(CompactPlan(parts, tuple(trial)), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in factors.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
@@ -193,7 +193,7 @@ def rows_that_decide(
     return result, tuple(i for i in chosen if i < own), complete
 
 
-def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[TieKey, Idle]:
+def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[TieKey, Idle]:
     """Directions, constant in base axes, along which the force of a tie does no work on the nacelle.
 
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
@@ -251,7 +251,7 @@ def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
 
 
-def plan_of(robot: Robot, way: Way = WHOLE) -> GeneralPlan:
+def plan_of(robot: Robot, way: Way = WHOLE) -> CompactPlan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
     return _plan(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
@@ -273,7 +273,7 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
 
 
 def is_supported(robot: Robot, *, direct: bool = False) -> bool:
-    """Whether the general form gives a robot's rates as the equivalent tree does, at sample states.
+    """Whether the compact form gives a robot's rates as the equivalent tree does, at sample states.
 
     It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
     bars by their line which is asked.
@@ -282,7 +282,7 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
 
 
 def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
-    """Why a robot is not written in the general form but by its equivalent tree; empty where it is."""
+    """Why a robot is not written in the compact form but by its equivalent tree; empty where it is."""
     own = robot.numeric
     if not robot.is_like_numeric:
         return "its numbers are open"
@@ -304,7 +304,7 @@ def _drives_nacelle_closures(robot: Robot) -> bool:
 
 @lru_cache(maxsize=64)
 def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
-    """In what the rates of the general form are not those of the tree; empty where they are."""
+    """In what the rates of the compact form are not those of the tree; empty where they are."""
     try:
         plan = _plan(robot, names, way)
         for now in _configurations(robot, names)[:_CHECKED]:
@@ -350,7 +350,7 @@ def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) 
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> GeneralPlan:
+def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> CompactPlan:
     mechanism = mechanism_of(robot)
     states, configurations = closed_samples(robot), _configurations(robot, names)
     with np.errstate(all="ignore"):
@@ -359,14 +359,14 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> GeneralPlan:
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
-    first = GeneralPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
+    first = CompactPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
 
 
-def _margin_scales(plan: GeneralPlan, placed: list[Placed]) -> tuple[float, ...]:
+def _margin_scales(plan: CompactPlan, placed: list[Placed]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
     mechanism = plan.mechanism
     if not (mechanism.iterated_legs or mechanism.dependent):

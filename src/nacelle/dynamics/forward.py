@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nacelle.dynamics import compact_form
-from nacelle.dynamics.compact_form import external_load
+from nacelle.dynamics import evaluation
+from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.reference import without_inertia_at
 from nacelle.dynamics.settings import Settings
@@ -93,7 +93,7 @@ def forward_dynamics(
     load = partial(external_load, robot, external=external) if external else None
     options = Settings(friction, smooth).options
     try:
-        state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
+        state = evaluation.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
     except SingularError as error:
         if error.kind == "mass":
             raise
@@ -125,7 +125,7 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
     """
     platform = _platform(coordinates)
     outputs = "M pivot margins" if platform else "M A pivot margins"
-    results = compact_form.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
+    results = evaluation.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["M"])
     J = _direct(robot, results["A"])
@@ -164,9 +164,7 @@ def bias_forces(
     platform = _platform(coordinates)
     options = Settings(friction, smooth).options
     outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
-    results = compact_form.at_states(
-        "bias", robot, x, v, guess=guess, outputs=outputs, options=options
-    ).results
+    results = evaluation.at_states("bias", robot, x, v, guess=guess, outputs=outputs, options=options).results
     if platform:
         return np.asarray(results["h"])
     J = _direct(robot, results["A"])
@@ -193,7 +191,7 @@ def gravity_forces(
     """
     platform = _platform(coordinates)
     outputs = "g pivot margins" if platform else "g A pivot margins"
-    results = compact_form.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
+    results = evaluation.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["g"])
     return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, results["A"]), results["g"]))
@@ -251,7 +249,7 @@ def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = N
     v, _ = twist_and_derivative(robot, v, None)
     width = Settings(smooth=smooth).smooth
     options = {} if width is None else {"smooth": width}
-    return compact_form.at_states("energies", robot, x, v, guess=guess, options=options).results
+    return evaluation.at_states("energies", robot, x, v, guess=guess, options=options).results
 
 
 def _platform(coordinates: str) -> bool:

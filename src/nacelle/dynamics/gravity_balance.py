@@ -38,8 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
-from nacelle.dynamics.compact_form import external_load
 from nacelle.dynamics.derivatives.derivatives import force_changes
+from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.settings import Settings

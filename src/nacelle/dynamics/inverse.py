@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import compact_form, reference
-from nacelle.dynamics.compact_form import MeasuredState, at_measured, external_load
+from nacelle.dynamics import evaluation, reference
+from nacelle.dynamics.evaluation import MeasuredState, at_measured, external_load
 from nacelle.dynamics.external import checked_forces, twist_and_derivative
 from nacelle.dynamics.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
@@ -239,7 +239,7 @@ def inverse_dynamics(
         a: their derivatives (..., n); zero if None.
         external: wrenches [f; n] (..., 6) that act on bodies or tools from outside, by name, about the origin
             of the body or tool, in base axes, N and N m.
-        formulation: "compact", the smallest form; "tree", "bodies", "legs", "jourdain" or "elements"; they
+        formulation: "compact", the compact form; "tree", "bodies", "legs", "jourdain" or "elements"; they
             agree. "auto" takes "compact", and "tree" where weights or a preload share the forces.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -335,7 +335,7 @@ def _free_inverse(
     a = np.array(a)
     a[..., list(places)] = 0.0
     held = checked_forces(robot, preload, "preload")
-    state = compact_form.at_states(
+    state = evaluation.at_states(
         "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", options=options
     )
     x, y, results, flags = state
@@ -442,7 +442,7 @@ def _evaluate(
 ) -> dict[str, Array]:
     """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
     if formulation == "compact":
-        return compact_form.evaluate_states("inverse", robot, states, flags, options)
+        return evaluation.evaluate_states("inverse", robot, states, flags, options)
     return dict(_program(robot, formulation, options)(*states))
 
 
@@ -491,7 +491,7 @@ class _Single(NamedTuple):
     def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
         """The result at an ordinary state."""
         results = one.results
-        margin = compact_form.parallel_margin(results["pivot"]) if self.fixed else results["parallel_margin"]
+        margin = evaluation.parallel_margin(results["pivot"]) if self.fixed else results["parallel_margin"]
         return InverseDynamics(
             *(robot, one.x, one.y, results["force"], results["margins"], margin, one.flags),
             *(self.formulation, results.get("generalised")),
@@ -511,7 +511,7 @@ def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]
 def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Compiled:
     """The compiled function of (x, y, v, a, load) that finds the forces."""
     if formulation == "compact":
-        return compact_form.program("inverse", robot, options)
+        return evaluation.program("inverse", robot, options)
     return native(reference.inverse, robot, (("formulation", formulation), *options.items()))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import compact_form
+from nacelle.dynamics import evaluation
 from nacelle.errors import UnreachableError
 from nacelle.kinematics.jacobian import Jacobian, judged
 from nacelle.kinematics.motion import moved
@@ -39,7 +39,7 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
         SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
             flagged, and J_r is NaN.
     """
-    return judged(robot, compact_form.at_states("jacobian", robot, x, guess=guess))
+    return judged(robot, evaluation.at_states("jacobian", robot, x, guess=guess))
 
 
 # Half the width of the box from which poses are drawn: in the robot's size, or rad.

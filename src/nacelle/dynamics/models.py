@@ -1,8 +1,8 @@
 """Named models of a robot: what is counted, exported and flashed.
 
-Each is a function with its inputs, outputs and options for one robot, in the smallest form that nacelle knows
-for it (`nacelle.dynamics.smallest`): the program that the API runs, with the inputs and outputs that are
-wanted.
+Each is a function with its inputs, outputs and options for one robot, in the compact form
+where that supports it (`nacelle.dynamics.model_functions`): the program that the API runs, with the inputs
+and outputs that are wanted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.compile.closing import GIVEN
 from nacelle.compile.function import DIFFERENTIABLE
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
@@ -47,7 +47,7 @@ class Model(Shown):
     Attributes:
         name: one of `NAMES`.
         robot: the robot.
-        form: "general", "compact" (derived by hand for its legs, where that is smaller) or "tree".
+        form: "compact" or "tree".
         function: physics function of (robot, *inputs, **options).
         inputs: names and shapes.
         options: keyword arguments of the function.
@@ -142,24 +142,24 @@ class _Named(NamedTuple):
 
 _MODELS = {
     "inverse_dynamics": _Named(
-        smallest.inverse,
+        model_functions.inverse,
         "force",
         True,
         "positions of the legs, their motion, nacelle and the solve for the actuators' forces",
     ),
     "forward_dynamics": _Named(
-        smallest.forward,
+        model_functions.forward,
         "acceleration",
         True,
         "positions of the legs, their motion, mass matrix, bias and the solve for the acceleration",
     ),
     "inverse_kinematics": _Named(kinematics.joint_positions, "q", False, _WHOLE),
-    "jacobian": _Named(smallest.jacobian, "J", False, _WHOLE),
-    "mass_matrix": _Named(smallest.inertia, "M", False, _WHOLE),
-    "bias_forces": _Named(smallest.bias, "h", True, _WHOLE),
-    "gravity_forces": _Named(smallest.gravity, "g", False, _WHOLE),
-    "regressor": _Named(smallest.regressor, "Y", True, _WHOLE),
-    "reference_regressor": _Named(smallest.reference_regressor, "Y", True, _WHOLE),
+    "jacobian": _Named(model_functions.jacobian, "J", False, _WHOLE),
+    "mass_matrix": _Named(model_functions.inertia, "M", False, _WHOLE),
+    "bias_forces": _Named(model_functions.bias, "h", True, _WHOLE),
+    "gravity_forces": _Named(model_functions.gravity, "g", False, _WHOLE),
+    "regressor": _Named(model_functions.regressor, "Y", True, _WHOLE),
+    "reference_regressor": _Named(model_functions.reference_regressor, "Y", True, _WHOLE),
 }
 
 
@@ -172,7 +172,7 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
         return Model(name, robot, "tree", made.function, inputs, {}, input_meaning(robot), made.includes)
     watched = " pivot margins" if guarded else ""
     settings = {**(options if made.friction else {}), "outputs": made.result + watched}
-    return Model(name, robot, "general", made.function, inputs, settings, input_meaning(robot), made.includes)
+    return Model(name, robot, "compact", made.function, inputs, settings, input_meaning(robot), made.includes)
 
 
 def input_meaning(robot: Robot) -> dict[str, str]:

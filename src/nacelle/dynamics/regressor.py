@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import compact_form
+from nacelle.dynamics import evaluation
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.compact_form import Evaluated, MeasuredState, at_measured
+from nacelle.dynamics.evaluation import Evaluated, MeasuredState, at_measured
 from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.settings import Settings
@@ -124,7 +124,7 @@ def regressor(
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, rates = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *rates, guess=guess)
-    results = compact_form.evaluate_states(name, robot, (poses, y, *rates), flags, options)
+    results = evaluation.evaluate_states(name, robot, (poses, y, *rates), flags, options)
     return _flagged(robot, Evaluated(poses, y, results, flags), parameters)
 
 

@@ -167,7 +167,7 @@ def _constants(package: Package) -> str:
 def _section(entry: Entry, note: str) -> list[str]:
     lines = [f"### {entry.label}", "", f"{entry.title[0].upper()}{entry.title[1:]}."]
     if entry.model is not None:
-        form = "the equivalent tree" if entry.model.form == "tree" else "the smallest form known for it"
+        form = "the equivalent tree" if entry.model.form == "tree" else "the compact form known for it"
         lines += [f"By {form}. The count includes {entry.model.includes}."]
     lines += [note] if note else []
     lines += ["", "| | name | numbers | what it is |", "|---|---|---|---|"]

@@ -40,8 +40,8 @@ class Operations(Drawn):
         model: name of the model.
         input: what it takes: "pose", "elements" or "encoders".
         friction: whether friction counts.
-        form: "general", "compact" or "tree".
-        reason: why the general form was not taken; empty where it was, or is not asked for.
+        form: "compact" or "tree".
+        reason: why the compact form was not taken; empty where it was, or is not asked for.
         count: by class.
         stages: by stage; empty where the form has none.
         inputs: names and shapes of the inputs.
@@ -96,7 +96,7 @@ class Operations(Drawn):
 def operation_count(
     robot: Robot, name: str = "inverse_dynamics", *, input: str = "pose", friction: bool = False
 ) -> Operations:
-    """Count the operations of a model in its smallest form.
+    """Count the operations of a model in its compact form.
 
     Args:
         robot: the robot.
@@ -119,7 +119,7 @@ def operation_count(
         iteration = count(make_program(closing_step, robot, shapes))
         includes += "; y is given, and the iteration that finds it is counted apart"
     by_tree = reason = ""
-    if name not in ELASTIC_NAMES and counted.form == "general":
+    if name not in ELASTIC_NAMES and counted.form == "compact":
         by_tree = reason_for_tree(counted.robot, direct=not name.endswith("regressor"))
         reason = by_tree or refused_form(counted.robot)
     return Operations(
@@ -173,13 +173,13 @@ def operation_parts(operations: Operations) -> list[Part]:
     with_friction = "with friction" if operations.friction else "without friction"
     shapes = ", ".join(f"{name} {list(shape)}" for name, shape in operations.inputs.items())
     forms = {
-        "general": "the general form",
+        "compact": "the compact form",
         "lengths": "links condensed at their ends, lengths as coordinates",
         "condensed": "links condensed at their ends",
     }
     form = forms.get(operations.form, "the equivalent tree")
     if operations.reason:
-        form += f"; not the general form, because {operations.reason}"
+        form += f"; not the compact form, because {operations.reason}"
     parts: list[Part] = [
         f"{operations.robot}: {operations.model}, {with_friction}, from {operations.input}",
         f"  inputs    {shapes}",

@@ -344,7 +344,7 @@ def _legs(data: dict[str, Any], robot: Robot) -> list[Part]:
         )
     listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
     if data["refused_form"]:
-        listed.append(f"programs are not written in the smallest form: {data['refused_form']}")
+        listed.append(f"programs are not written in the compact form: {data['refused_form']}")
     return [table, *listed]
 
 

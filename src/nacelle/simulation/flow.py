@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
@@ -136,7 +136,7 @@ def flow(
     if external:
         load = wrenches_along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
     options = Settings(friction, smooth).options
-    a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
+    a = model_functions.forward(robot, x, y, v, tau, load, **options)["acceleration"]
     c_rate, y_rate = _rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics import smallest
-from nacelle.dynamics.compact_form import external_load
+from nacelle.dynamics import model_functions
+from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
@@ -143,7 +143,9 @@ class RigidPlant(CompiledPlant):
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
         options = () if self.smooth is None else (("smooth", self.smooth),)
-        energies: dict[str, Array] = native(smallest.energies, self.robot, options)(x, self.unknowns(s), v)
+        energies: dict[str, Array] = native(model_functions.energies, self.robot, options)(
+            x, self.unknowns(s), v
+        )
         lost = energies["dissipation"]
         return {
             "kinetic": energies["kinetic"],

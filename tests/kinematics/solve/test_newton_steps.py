@@ -275,7 +275,7 @@ def shrunk(robot: Robot, factor: float) -> Robot:
 
 
 def test_the_error_of_a_step_is_the_largest_gap() -> None:
-    """In the general form and by the tree; all gaps vanish at closed loops alone."""
+    """In the compact form and by the tree; all gaps vanish at closed loops alone."""
     for name in ("3rps", "quattro"):
         robot = library_robot(name)
         x, y = mechanism_of(robot).reference

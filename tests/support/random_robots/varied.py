@@ -5,7 +5,7 @@ instances of one template, a constant is the same wherever it is used (the width
 parallelogram, half a length as the centre of mass of a rod), a body given by an alias is the same body.
 Placements (angles, mirrors), axes and rotations are the arrangement and stay; a coordinate that is written as
 zero stays zero. What cannot change the equations of motion stays, too: guesses, limits, displays, the
-reference pose. `docs/smallest.md` says for each robot what is left by that.
+reference pose. `docs/compact.md` says for each robot what is left by that.
 
 Moments of inertia are changed by their second moments a = (I_yy + I_zz - I_xx) / 2, ..., so that there is a
 body that has them; a rod that spins idly stays axisymmetric, because nothing would determine its spin

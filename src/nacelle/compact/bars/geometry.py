@@ -16,7 +16,7 @@ Hub and end turn together about the hub's axis, the two rods about axes perpendi
 moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the
 inertia of the end about the axis added to it, and the end's mass at B.
 
-Reading legs as struts and driven rods: what the general form and measured inputs need of a description.
+Reading legs as struts and driven rods: what the compact form and measured inputs need of a description.
 
 A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
 
@@ -28,7 +28,7 @@ a rod keeps it, |r| = L, while its drive carries A,
 
 so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
 gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
-of mass or a product of inertia does not fit, the leg is refused in words, and the general form takes its
+of mass or a product of inertia does not fit, the leg is refused in words, and the compact form takes its
 joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
@@ -419,7 +419,7 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
             raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
 
 
-# ---- reading legs as struts and driven rods: what the general form and measured inputs need of a description
+# ---- reading legs as struts and driven rods: what the compact form and measured inputs need of a description
 
 
 _ORIGIN = np.zeros(3)

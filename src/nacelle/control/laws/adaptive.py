@@ -109,7 +109,7 @@ from nacelle.control.pieces.pose import (
     pose_difference,
 )
 from nacelle.control.pieces.signals import finite_limits, within_limits
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.base_parameters.sampling import generic_states
@@ -260,7 +260,7 @@ def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -
 
 def _felt(robot: Robot, base: BaseParameters, states: tuple[Array, ...], smooth: float) -> Felt:
     batches = (from_samples(part, 1) for part in states)
-    Y = smallest.regressor(robot, *batches, outputs="Y", smooth=smooth, **column_options(base))["Y"]
+    Y = model_functions.regressor(robot, *batches, outputs="Y", smooth=smooth, **column_options(base))["Y"]
     J = native(inverse_jacobian, robot)(*states[:2])["J"]
     return Felt(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
 
@@ -465,13 +465,13 @@ class Adaptive(ControllerKind):
         base = self.parameters(robot)
         options = column_options(base)
         at = (robot, ahead.x, ahead.y)
-        inertial = smallest.reference_regressor(
+        inertial = model_functions.reference_regressor(
             *at, ahead.v, slide.v_ref, slide.a_ref, outputs="Y", friction=False, **options
         )["Y"]
         rates = (desired.v, desired.a)
         if self.along == "reference":
             rates = (slide.v_ref, np.zeros(len(slide.v_ref)))
-        other = smallest.regressor(*at, *rates, outputs="Y", smooth=self.smooth, **options)["Y"]
+        other = model_functions.regressor(*at, *rates, outputs="Y", smooth=self.smooth, **options)["Y"]
         places = set(base.friction)
         columns = [(other if i in places else inertial)[:, i] for i in range(len(base))]
         Y = np.stack(columns, axis=1)

@@ -61,7 +61,7 @@ from nacelle.control.pieces.pose import (
     pose_difference,
 )
 from nacelle.control.pieces.signals import difference, finite_limits, within_limits
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
@@ -178,7 +178,7 @@ class ComputedTorque(ControllerKind):
             y_d = closed_unknowns(robot, z["y_d"], motion.x)
             errors = _of_actuators(robot, platform, y_d, motion, before)
             wanted = _moved(robot, desired, y_d)[1]
-            at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
+            at = model_functions.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
             a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
         load = None
@@ -231,5 +231,5 @@ def _of_actuators(
 
 def _moved(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
     """Rates and accelerations of the actuators (actuators,)."""
-    at = smallest.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
+    at = model_functions.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
     return np.asarray(at["A"] @ motion.v), np.asarray(at["A"] @ motion.a + at["actuator_bias"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.kind import DesiredMotion
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.newton_steps import closing_step
@@ -28,8 +28,8 @@ SMOOTH = 1e-3
 
 def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
     """Force (n,) that friction of all joints requires along the twist at a twist v (n,), N or N m."""
-    with_it = smallest.bias(robot, x, y, v, outputs="h", friction=True, smooth=smooth)["h"]
-    without = smallest.bias(robot, x, y, v, outputs="h", friction=False)["h"]
+    with_it = model_functions.bias(robot, x, y, v, outputs="h", friction=True, smooth=smooth)["h"]
+    without = model_functions.bias(robot, x, y, v, outputs="h", friction=False)["h"]
     return np.asarray(with_it - without)
 
 
@@ -75,7 +75,7 @@ def desired_rates(robot: Robot, y: Array, motion: DesiredMotion) -> Array:
 def model_force(robot: Robot, y: Array, motion: DesiredMotion, **options: Any) -> Array:
     """Forces of the model along a motion (actuators,), N or N m: its inverse dynamics."""
     return np.asarray(
-        smallest.inverse(robot, motion.x, y, motion.v, motion.a, outputs="force", **options)["force"]
+        model_functions.inverse(robot, motion.x, y, motion.v, motion.a, outputs="force", **options)["force"]
     )
 
 

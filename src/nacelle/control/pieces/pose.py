@@ -39,7 +39,7 @@ import numpy as np
 from nacelle.control.kind import DesiredMotion, Tuning
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -322,5 +322,5 @@ class Inertial(NamedTuple):
 def inertial_response(robot: Robot, ahead: Ahead, load: Array, force: Array) -> Inertial:
     """M, and M^-1 (load + J^T force) of a force along the twist (n,) and forces of actuators (actuators,)."""
     require_inertia(robot)
-    at = smallest.inertia(robot, ahead.x, ahead.y, outputs="M A")
+    at = model_functions.inertia(robot, ahead.x, ahead.y, outputs="M A")
     return Inertial(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))

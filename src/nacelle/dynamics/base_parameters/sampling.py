@@ -33,7 +33,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import closed_samples, sample_states
@@ -206,7 +206,7 @@ def _speeds(robot: Robot, rate: float) -> Array:
 def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
     x, y, v, a = generic_states(robot, seed)
-    Y = smallest.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
+    Y = model_functions.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
     rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
     W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
     kinds = [_kind(name) for name in linear_parameters(robot).names]

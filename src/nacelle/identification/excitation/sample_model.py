@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics import smallest
+from nacelle.dynamics import model_functions
 from nacelle.kinematics.configuration import configuration, moving
 from nacelle.kinematics.kinematic_model import coordinate_motions, has_tilts, inverse_jacobian
 from nacelle.kinematics.margins import margins
@@ -142,10 +142,10 @@ def weighted_rows(
         dc: their rates (n,).
         ddc: the derivatives of these (n,).
         *others: y (ny,), quat_0 (4,).
-        **options: of `nacelle.dynamics.smallest.regressor`.
+        **options: of `nacelle.dynamics.model_functions.regressor`.
     """
     x, y, v, a = sampled_state(robot, c, dc, ddc, *others)
-    Y = smallest.regressor(robot, x, y, v, a, outputs="Y", **options)["Y"]
+    Y = model_functions.regressor(robot, x, y, v, a, outputs="Y", **options)["Y"]
     if len(sigma) == robot.motion.n:
         return {"R": Y / sigma[:, None], "force": Y @ beta}
     A = inverse_jacobian(robot, x, y)["J"]

@@ -1,4 +1,4 @@
-"""The general form from the state of the kinematic elements ([OAM] (66)): another stage of motion.
+"""The compact form from the state of the kinematic elements ([OAM] (66)): another stage of motion.
 
     pose       place -> eliminate -> motion      -> required forces -> nacelle's balance
     elements   lines, joints, nacelle as measured -> required forces -> nacelle's balance
@@ -133,7 +133,7 @@ def model_from_elements(robot: Robot, name: str, options: dict[str, Any]) -> Mod
     }
     meaning = input_meaning(robot) | variables
     includes = "legs, nacelle and the solve for the actuators' forces"
-    return Model(name, robot, "general", function, inputs, options, meaning, includes)
+    return Model(name, robot, "compact", function, inputs, options, meaning, includes)
 
 
 def model_from_encoders(robot: Robot, name: str, options: dict[str, Any]) -> Model:
@@ -147,7 +147,7 @@ def model_from_encoders(robot: Robot, name: str, options: dict[str, Any]) -> Mod
     inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
     includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
     return Model(
-        name, robot, "general", inverse_from_encoders, inputs, options, input_meaning(robot), includes
+        name, robot, "compact", inverse_from_encoders, inputs, options, input_meaning(robot), includes
     )
 
 

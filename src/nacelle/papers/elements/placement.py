@@ -4,7 +4,7 @@
     nacelle    its bodies from the ends of the legs                                      (`nacelle_pose`)
     joints     cosine and sine of driven joints from x, their rates y . x', y = z x x    [OAM] (10), (45)
 
-This is all that the general form needs in the place of a pose and its derivatives; what it requires of
+This is all that the compact form needs in the place of a pose and its derivatives; what it requires of
 passive joints that elements do not give (universal joints of struts, for a regressor) follows from the
 nacelle's pose as it does there.
 """

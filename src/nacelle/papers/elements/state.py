@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.compact_form import Evaluated, MeasuredState, parallel_margin, pivoted
+from nacelle.dynamics.evaluation import Evaluated, MeasuredState, parallel_margin, pivoted
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

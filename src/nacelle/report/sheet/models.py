@@ -1,6 +1,6 @@
 """Models of the robot: operations, base parameters, natural frequencies, the same in other engines.
 
-Operations are those of all models in their smallest form, beside what is published. Base parameters: how
+Operations are those of all models in their compact form, beside what is published. Base parameters: how
 many there are, and what each is a sum of. Natural frequencies are those of flexible links and drives, or of
 a rigid robot on its springs. Verification is what `nacelle verify` compares; the comparison is made
 elsewhere (`nacelle.verify`) and handed in as plain data.

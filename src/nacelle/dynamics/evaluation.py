@@ -1,7 +1,7 @@
-"""The smallest form of every model at the public API, and what happens where its fixed pivots are weak.
+"""Models evaluated at states: by their programs, and by the tree where fixed pivots are weak.
 
-A program of `smallest` eliminates in a fixed order and gives its smallest pivot, a ratio of lengths. Where
-that is weak the state is evaluated again by the tree, whose solves choose their pivots.
+A program of `model_functions` may eliminate in a fixed order and gives its smallest pivot, a ratio of
+lengths. Where that is weak the state is evaluated again by the tree, whose solves choose their pivots.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
-from nacelle.dynamics import reference, smallest
+from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.reference import is_singular
 from nacelle.errors import KinematicsError
@@ -48,13 +48,13 @@ class MeasuredState(ABC):
 
     @abstractmethod
     def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
-        """Results of a function of `smallest`, "inverse" or "regressor", with options."""
+        """Results of a function of `model_functions`, "inverse" or "regressor", with options."""
 
 
 def at_measured(
     name: str, robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
 ) -> Evaluated:
-    """Results of a function of `smallest` at a measured state.
+    """Results of a function of `model_functions` at a measured state.
 
     Args:
         name: "inverse" or "regressor".
@@ -74,16 +74,16 @@ def at_measured(
     return state.evaluate(name, options)
 
 
-# ---- the smallest form of every model at the public API, and what happens where its fixed pivots are weak
+# ---- models at poses
 
 
 def program(name: str, robot: Robot, options: Mapping[str, Any]) -> Compiled:
-    """A function of `smallest`, compiled for a robot."""
-    return native(getattr(smallest, name), robot, tuple(options.items()))
+    """A function of `model_functions`, compiled for a robot."""
+    return native(getattr(model_functions, name), robot, tuple(options.items()))
 
 
 def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
-    """What gives the results of a function of `smallest` by the tree, at states with weak fixed pivots."""
+    """What gives the results of a function of `model_functions` by the tree, where fixed pivots are weak."""
     source = dense_jacobian if name == "jacobian" else getattr(reference, name)
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
@@ -111,7 +111,7 @@ def evaluate_states(
     """Results, parallel margins and margins of states (batch dimensions broadcast); weak states by the tree.
 
     Args:
-        name: a function of `smallest` that gives a pivot.
+        name: a function of `model_functions` that gives a pivot.
         robot: the robot.
         states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
         flags: of the iteration (...).
@@ -133,7 +133,7 @@ def at_states(
     outputs: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> States:
-    """A function of `smallest` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
+    """A function of `model_functions` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
 
     Args:
         name: the function.
@@ -148,7 +148,7 @@ def at_states(
     own = dict(options or {})
     shaping = own if outputs is None else own | {"outputs": outputs}
     by_tree = pivoted(name, robot, own)
-    function = getattr(smallest, name)
+    function = getattr(model_functions, name)
     return evaluated(function, robot, x, *others, load=load, guess=guess, options=shaping, pivoted=by_tree)
 
 

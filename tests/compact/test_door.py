@@ -1,4 +1,4 @@
-"""The smallest form: which one is taken, and what happens where the general form does not fit a robot."""
+"""The compact form: which one is taken, and what happens where the compact form does not fit a robot."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nacelle.compact import models as general
 from nacelle.compact import plan
 from nacelle.compact.plan import has_bar_axes
 from nacelle.compile import make_program
+from nacelle.dynamics import model_functions
 from nacelle.dynamics import reference as tree
-from nacelle.dynamics import smallest
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -51,11 +51,11 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
             assert not plan.is_supported(robot)
         words = "IndexError" if fault is None else type(fault).__name__
         assert words in plan.reason_for_tree(robot)
-        found = smallest.inverse(robot, x, y, v, a)
+        found = model_functions.inverse(robot, x, y, v, a)
         expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
         assert np.array_equal(found["force"], expected["force"])
         assert found["pivot"] == pytest.approx(np.sqrt(expected["parallel_margin"]))
-        assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
+        assert np.array_equal(model_functions.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
     finally:
         plan._disagreement.cache_clear()
 
@@ -77,8 +77,8 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes:
 
 def test_outputs_are_those_that_are_wanted():
     robot, x, y, v, a = state("fivebar")
-    assert set(smallest.inverse(robot, x, y, v, a, outputs="force")) == {"force"}
-    assert set(smallest.bias(robot, x, y, v, outputs="h M A actuator_bias")) == {
+    assert set(model_functions.inverse(robot, x, y, v, a, outputs="force")) == {"force"}
+    assert set(model_functions.bias(robot, x, y, v, outputs="h M A actuator_bias")) == {
         "h",
         "M",
         "A",
@@ -110,7 +110,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     v, a = rng.normal(size=(2, 20, 3))
     options = {"friction": True}
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
-    pivot = native(smallest.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
+    pivot = native(model_functions.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
     monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
     found = nacelle.inverse_dynamics(robot, x, v, a).force
@@ -126,7 +126,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
 def test_very_small_robots(factor: float) -> None:
-    """Lengths times a factor, inertia times its square: the smallest form gives the forces of the tree.
+    """Lengths times a factor, inertia times its square: the compact form gives the forces of the tree.
 
     Friction does not shrink with them, and would hide all other forces.
     """
