@@ -19,6 +19,7 @@ import numpy as np
 
 import nacelle
 from nacelle.compile import Specification, compile_function
+from nacelle.dynamics import model_functions
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
 
