@@ -20,12 +20,14 @@ from nacelle.emit.jit import vectors
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
+from nacelle.kinematics import samples
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, Variable
 from nacelle.program.split import Split
 from nacelle.spatial.physics import Form, forget_refusals, form_for
 from support.compare import assert_same
+from support.described import mechanism
 from support.last_bits import forget_everything
 from support.library import library_robot
 
@@ -169,6 +171,23 @@ def test_a_stale_entry_of_the_cache_is_found(
     numbers = () if parameters == "constant" else (second.numbers.vector(parameters),)
     assert_same(inverse(*numbers, *state_of(second))["force"], forces(second), 1e-11)
     assert compile_function(model_functions.inverse, second, parameters=parameters, store=store).from_cache
+
+
+def test_what_was_checked_at_random_is_not_taken_for_stale(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inputs that are no states of a robot mean something else in every form: each is held to its own."""
+    monkeypatch.setattr(samples, "_states", lambda *_: None)
+    robot = library_robot("3rps")
+    first = nacelle.jacobian(robot, nacelle.reference_pose(robot))
+    forget_everything()
+    again = nacelle.jacobian(robot, nacelle.reference_pose(robot))
+    np.testing.assert_array_equal(first.inverse, again.inverse)
+
+
+def test_robots_with_screws_are_checked_at_states() -> None:
+    """Couplings of hundreds of rad/m: shaken joints would leave the branch of the reference."""
+    assert samples._states(mechanism("ball_screws").alike, ()) is not None
 
 
 def heavier(name: str) -> Robot:

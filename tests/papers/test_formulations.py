@@ -19,6 +19,7 @@ from support.compare import assert_same, relative_error
 from support.library import NAMES
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
+from support.stress_robots import STRESS
 from support.uncompiled import ALL, SharedStates, any_robot, difference, run_uncompiled, stencil
 from support.uncompiled import path_states as states
 
@@ -34,6 +35,17 @@ def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
     for R, _, J in tree.massive_bodies(state):
         assert J.shape == (6, 3)
         assert_same(R @ R.T, np.eye(3), 1e-12)
+
+
+def test_rotors_of_sliding_closures() -> None:
+    """Rotors, springs and friction where loops are cut, by all formulations that serve such a robot."""
+    robot = STRESS["drives, springs and rotors at closures"](2)
+    x, y = mechanism_of(robot).reference
+    v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n))
+    state = state_at(robot, x, y, v)
+    expected = tree.generalised_force(state, a, Settings())
+    for name in served(robot):
+        assert_same(FORMULATIONS[name].generalised_force(state, a, Settings()), expected, 1e-11, name)
 
 
 # ---- Every formulation says the same, and power is conserved

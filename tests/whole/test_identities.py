@@ -13,7 +13,7 @@ from nacelle.dynamics import reference
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
-from nacelle.program.identities.merge import merged_program, with_identities
+from nacelle.program.identities.merge import AGREE, merged_program, with_identities
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
@@ -80,7 +80,11 @@ NEAR = {
 @pytest.mark.parametrize("difference", [1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
 @pytest.mark.parametrize("name", NEAR)
 def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float) -> None:
-    """What a leg makes of a number that is off by so much is in the result, to rounding of the numbers."""
+    """What a leg makes of a number that is off by so much is in the result, to rounding of the numbers.
+
+    1e-13 are 450 units of rounding, and up to 32 of a number on which a value depends twenty times more
+    strongly hide them: there the bound is the one to which merged programs must agree.
+    """
     robot = library_robot(name.split(maxsplit=1)[0])
     vector = robot.parameter_vector()
     chosen = [bool(re.match(NEAR[name], key)) for key in robot.parameter_names()]
@@ -89,7 +93,8 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
     program, samples = tree(other)
     found = merged_program(program, samples)
     assert count(found).total < count(program).total
-    assert max(apart(found, program, row) for row in samples.check) < 2e-14
+    bound = 2e-14 if difference > 1e-13 else float(AGREE)
+    assert max(apart(found, program, row) for row in samples.check) < bound
 
 
 @pytest.mark.costly

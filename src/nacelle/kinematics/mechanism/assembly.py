@@ -531,7 +531,7 @@ def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeMotion, Clos
 
 
 def closed_near(
-    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator
+    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator, *, shaken: float = 1e-2
 ) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
     """A closed configuration, moved at random along the independent coordinates; None if there is none.
 
@@ -540,13 +540,13 @@ def closed_near(
         start: a closed configuration, and its branch.
         reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
         rng: random numbers.
+        shaken: how far idle motions and passive joints are moved: a special posture of theirs must not count.
     """
     held, scale = held_rates(robot), motion_scale(robot)
     nacelle = held.copy()
     nacelle[nacelle_rates(robot)] = True
     step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-    # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
-    shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
+    shake = np.where(nacelle, 0.0, shaken * rng.normal(size=held.size))
     pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
     # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
