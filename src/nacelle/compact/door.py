@@ -15,7 +15,7 @@ from nacelle.compact.actuators import actuator_jacobian
 from nacelle.compact.closure_step import closure_step, finds_step
 from nacelle.compact.legs import Legs, factorised
 from nacelle.compact.placed import WHOLE, Way, placed_at
-from nacelle.compact.plan import is_supported, plan_of
+from nacelle.compact.plan import plan_of, reason_for_tree
 from nacelle.dynamics import reference
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import Configuration, chart_basis
@@ -26,18 +26,18 @@ from nacelle.spatial.physics import compact_form_of
 from nacelle.spatial.scalar import Array, Scalar
 
 
-def _supports(robot: Robot, *_: Any) -> bool:
-    return is_supported(robot)
+def _reason(robot: Robot, *_: Any) -> str:
+    return reason_for_tree(robot)
 
 
-def _supports_bars(robot: Robot, *_: Any) -> bool:
-    return is_supported(robot, direct=True)
+def _reason_with_bars(robot: Robot, *_: Any) -> str:
+    return reason_for_tree(robot, direct=True)
 
 
 for _name in ("inverse", "forward", "inertia", "bias", "gravity", "energies"):
-    compact_form_of(getattr(reference, _name), _supports_bars)(getattr(models, _name))
+    compact_form_of(getattr(reference, _name), _reason_with_bars)(getattr(models, _name))
 for _name in ("regressor", "reference_regressor"):
-    compact_form_of(getattr(reference, _name), _supports)(getattr(regressor, _name))
+    compact_form_of(getattr(reference, _name), _reason)(getattr(regressor, _name))
 
 
 def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
@@ -46,33 +46,43 @@ def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
     return factorised(plan, placed_at(now.robot, plan.parts, now))
 
 
-@compact_form_of(margins, lambda now: not now.mechanism.closed_form and is_supported(now.robot))
+def _reason_for_margins(now: Configuration) -> str:
+    return "it is in closed form" if now.mechanism.closed_form else reason_for_tree(now.robot)
+
+
+@compact_form_of(margins, _reason_for_margins)
 def _margins(now: Configuration) -> Array:
     """Margins of the legs from the factors, where something is found by iteration."""
     return factors.margins(_eliminated(now))
 
 
-@compact_form_of(
-    kinematic_model.iterated_distances, lambda now: is_supported(now.robot) and plan_of(now.robot).complete
-)
+def _reason_for_distances(now: Configuration) -> str:
+    reason = reason_for_tree(now.robot)
+    return reason or ("" if plan_of(now.robot).complete else "rows that it leaves out may vanish")
+
+
+@compact_form_of(kinematic_model.iterated_distances, _reason_for_distances)
 def _distances(now: Configuration) -> list[Scalar]:
     """Squares that vanish at serial singularities, from the factors."""
     return factors.iterated_distances(_eliminated(now))
 
 
-@compact_form_of(kinematic_model.jacobian_at, lambda now: _supports_bars(now.robot))
+@compact_form_of(kinematic_model.jacobian_at, lambda now: _reason_with_bars(now.robot))
 def _jacobian(now: Configuration) -> dict[str, Array]:
     """J_r^-1 (actuators, n) from the factors, with their pivot figure, and margins."""
     legs = _eliminated(now, Way(direct=True))
     return {"J": actuator_jacobian(legs), **models.guards(legs)}
 
 
-def _finds_step(now: Configuration, x: Array, y: Array) -> bool:
+def _reason_for_step(now: Configuration, x: Array, y: Array) -> str:
+    reason = reason_for_tree(now.robot)
+    if reason:
+        return reason
     count = chart_basis(now.mechanism, x, y[: now.mechanism.chart_size]).shape[1]
-    return is_supported(now.robot) and finds_step(plan_of(now.robot), count)
+    return "" if finds_step(plan_of(now.robot), count) else "legs in closed form leave rows over"
 
 
-@compact_form_of(loop_step, _finds_step)
+@compact_form_of(loop_step, _reason_for_step)
 def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Newton's step of what iteration finds, and what is open, from the factors."""
     robot, mechanism = now.robot, now.mechanism

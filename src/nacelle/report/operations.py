@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.markup import escape
 
-from nacelle.compact.plan import reason_for_tree
 from nacelle.compile import make_program, refused_form
+from nacelle.dynamics import reference
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.solve.newton_steps import closing_step
@@ -19,7 +19,7 @@ from nacelle.pictures import Drawn
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
 from nacelle.report.table import Part, plain_table
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.physics import input_shapes, reason_for_tree
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ def operation_count(
         includes += "; y is given, and the iteration that finds it is counted apart"
     by_tree = reason = ""
     if name not in ELASTIC_NAMES and counted.form == "compact":
-        by_tree = reason_for_tree(counted.robot, direct=not name.endswith("regressor"))
+        function = reference.regressor if name.endswith("regressor") else reference.inverse
+        by_tree = reason_for_tree(function, counted.robot)
         reason = by_tree or refused_form(counted.robot)
     return Operations(
         robot=robot.name,

@@ -19,6 +19,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from nacelle.compile import refused_form
+from nacelle.dynamics import reference
 from nacelle.errors import NacelleError, Problem, number_of
 from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
@@ -30,6 +31,7 @@ from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.inertia import inertia_about_com
+from nacelle.spatial.physics import reason_for_tree
 from nacelle.spatial.rotation import quat_from_rotation
 
 # ---- as plain data
@@ -97,11 +99,19 @@ def summary(check: Check) -> dict[str, Any]:
         ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
-        "refused_form": refused_form(robot),
+        "refused_form": _reason_for_tree(check),
         "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
         "problems": [problem.as_dict() for problem in check.problems],
     }
+
+
+def _reason_for_tree(check: Check) -> str:
+    """Why the robot's programs are not written in the compact form; empty where they are."""
+    try:
+        return refused_form(check.robot) or reason_for_tree(reference.inverse, check.robot)
+    except NacelleError:
+        return ""
 
 
 def _methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ elsewhere. The room says which functions it replaces by `@compact_form_of`; noth
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -91,25 +92,27 @@ def open_room(door: str) -> None:
 
 
 class _Replacement(NamedTuple):
-    """A compact function, and whether it may be taken at the arguments of the function that it replaces."""
+    """A compact function, and why it cannot be taken at the arguments of the function that it replaces."""
 
     function: Callable[..., Any]
-    supports: Callable[..., bool]
+    reason_not: Callable[..., str]
 
 
+_log = logging.getLogger(__name__)
 _compact: dict[Callable[..., Any], _Replacement] = {}
 
 
-def compact_form_of(function: Callable[..., Any], supports: Callable[..., bool]) -> Callable[[_F], _F]:
+def compact_form_of(function: Callable[..., Any], reason_not: Callable[..., str]) -> Callable[[_F], _F]:
     """Declare the compact form of a function.
 
     Args:
         function: written by the tree, of the same arguments and results.
-        supports: called with the same positional arguments; whether the compact form may be taken.
+        reason_not: called with the same positional arguments; why the compact form cannot be taken, empty
+            where it can.
     """
 
     def declare(other: _F) -> _F:
-        _compact[function] = _Replacement(other, supports)
+        _compact[function] = _Replacement(other, reason_not)
         return other
 
     return declare
@@ -120,11 +123,18 @@ def compact(function: _F) -> _F:
 
     @wraps(function)
     def chosen(*arguments: Any, **options: Any) -> Any:
-        open_room(COMPACT)
-        other = _compact[function]
-        return (other.function if other.supports(*arguments) else function)(*arguments, **options)
+        reason = reason_for_tree(function, *arguments)
+        if reason:
+            _log.debug("%s by the tree: %s", function.__name__, reason)
+        return (function if reason else _compact[function].function)(*arguments, **options)
 
     return chosen  # type: ignore[return-value]
+
+
+def reason_for_tree(function: Callable[..., Any], *arguments: Any) -> str:
+    """Why a function is taken as it is at some arguments, not in its compact form; empty where it is not."""
+    open_room(COMPACT)
+    return _compact[function].reason_not(*arguments)
 
 
 # ---- physics functions: how they declare what they take
