@@ -136,7 +136,8 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
     Raises:
         KinematicsError: if there is none of that name, or it does not support the robot.
     """
-    open_room(PAPERS)
+    if name not in FORMULATIONS:
+        open_room(PAPERS)
     if name not in FORMULATIONS:
         names = ("auto", "compact", *FORMULATIONS)
         raise KinematicsError(f"no formulation is called {name!r}; {did_you_mean(name, names)}")
