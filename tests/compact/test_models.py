@@ -243,6 +243,7 @@ def test_every_model_has_a_form(name: str, kind: str) -> None:
     assert [output.name for output in found.program().outputs] == [OUTPUTS.get(kind, "Y")]
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "kind"),
@@ -401,7 +402,7 @@ def test_legs_of_all_kinds(name: str) -> None:
 # -------------------------------------------------------------------------------------- other engines
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name != "prrrp"]))
 def test_other_engines_agree(name: str) -> None:
     """Pinocchio and MuJoCo, on what users run."""

@@ -82,6 +82,7 @@ def test_every_formulation_serves_many() -> None:
     assert counts["elements"] > 0.6 * everyone
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.parametrize("name", [*ALL, *RANDOM])
 def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any], place: str) -> 
         assert found[key] == (pytest.approx(value, abs=1e-8) if key == "constants" else value), (place, key)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
 def test_operations(robot: str) -> None:
@@ -88,7 +89,7 @@ def test_hashes_and_moved_numbers(robot: str, name: str) -> None:
     assert_same(found, kept["programs"][f"{robot} {name}"], robot)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=MODELS))
 def test_moved_numbers(robot: str, name: str) -> None:

@@ -326,6 +326,7 @@ QUICK = (
 )
 
 
+@pytest.mark.thinned
 @pytest.mark.costly
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize(

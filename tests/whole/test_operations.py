@@ -53,6 +53,7 @@ def test_bars(
     assert count(found.program()).total <= bar
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "robot",

@@ -183,6 +183,7 @@ def exact_cases() -> list:
     return [pytest.param(*p, marks=pytest.mark.slow if p[0] in first else pytest.mark.soak) for p in pairs]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("name", "kind"), exact_cases())
 def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:
     case = state(name)

@@ -79,6 +79,7 @@ def test_a_hinge_in_which_nothing_acts_is_two_points() -> None:
     np.testing.assert_allclose(data.efc_pos[: data.ne], 0.0, atol=1e-15)
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, *DESCRIBED])
 def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot_name", "name"), CASES)
 def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: str, name: str) -> None:
@@ -148,6 +149,7 @@ QUICKLY = (
 )
 
 
+@pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot_name", "name", "precision"),

@@ -361,6 +361,7 @@ def _difference(function, h: float):
     return (8.0 * one - two) / (12.0 * h)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("name", "kind"), MOTIONS)
 def test_gradient_of_the_criterion(name, kind):
     """Along random directions, against differences of the criterion from the public regressor."""
@@ -393,6 +394,7 @@ def _check_criterion(robot, kind):
         assert along == pytest.approx(exact, rel=1e-6, abs=1e-7 * np.linalg.norm(gradient))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("name", "kind"), MOTIONS)
 def test_gradients_of_the_limits(name, kind):
     problem = problem_of(library_robot(name), kind=kind)
