@@ -68,7 +68,7 @@ def _own(value: Any) -> Any:
     """A copy, so that later edits leave what was drawn as it is; what cannot be copied is not edited."""
     try:
         return copy.deepcopy(value)
-    except TypeError:
+    except (TypeError, RuntimeError):
         return value
 
 
