@@ -288,6 +288,7 @@ class NumpyIrk5(ImplicitIntegrator):
         self._control = None if control is None else kernel(control)
         self._inputs = program.inputs[1].size
         self._halvings = MOST_HALVINGS
+        self.last_step: tuple[tuple[bytes, float], _Array] | None = None
 
     def integrate(
         self,
