@@ -37,6 +37,7 @@ from nacelle.dynamics.derivatives.derivatives import OperatingPoint, differentia
 from nacelle.dynamics.external import checked_forces, checked_wrenches, load_names
 from nacelle.dynamics.inverse import free_places, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import moved, settle, solved
@@ -213,7 +214,7 @@ def _residual(
     poses, y, flags = solved(robot, x)
     zero = np.zeros(robot.motion.n)
     point = OperatingPoint(poses, y, zero, zero, tau)
-    results = differentiate(robot, point, external=external, friction=False)
+    results = differentiate(robot, point, external=external, physics=WITHOUT_FRICTION)
     results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses
 

@@ -77,17 +77,17 @@ def at_measured(
 # ---- models at poses
 
 
-def program(name: str, robot: Robot, options: Mapping[str, Any]) -> Compiled:
+def program(name: str, robot: Robot, **options: Any) -> Compiled:
     """A function of `model_functions`, compiled for a robot."""
-    return native(getattr(model_functions, name), robot, tuple(options.items()))
+    return native(getattr(model_functions, name), robot, **options)
 
 
-def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
+def pivoted(name: str, robot: Robot, **options: Any) -> Pivoted:
     """What gives the results of a function of `model_functions` by the tree, where fixed pivots are weak."""
     source = dense_jacobian if name == "jacobian" else getattr(reference, name)
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
-        results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
+        results: dict[str, Array] = native(source, robot, **options)(*states)
         if name == "forward":
             # Forces determine no acceleration there, whatever a solve makes of them.
             M = native(reference.inertia, robot)(*states[:2])["M"]
@@ -106,7 +106,7 @@ def parallel_margin(pivot: Array) -> Array:
 
 
 def evaluate_states(
-    name: str, robot: Robot, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
+    name: str, robot: Robot, states: tuple[Array, ...], flags: Array, **options: Any
 ) -> dict[str, Array]:
     """Results, parallel margins and margins of states (batch dimensions broadcast); weak states by the tree.
 
@@ -115,10 +115,10 @@ def evaluate_states(
         robot: the robot.
         states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
         flags: of the iteration (...).
-        options: its keyword arguments.
+        **options: its keyword arguments.
     """
-    results = program(name, robot, options)(*states)
-    results = strengthened(robot, results, states, flags, pivoted(name, robot, options))
+    results = program(name, robot, **options)(*states)
+    results = strengthened(robot, results, states, flags, pivoted(name, robot, **options))
     margin = parallel_margin(results.pop("pivot"))
     return {**results, "parallel_margin": margin}
 
@@ -131,7 +131,7 @@ def at_states(
     load: Callable[[Array, Array], Array] | None = None,
     guess: Any = None,
     outputs: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> States:
     """A function of `model_functions` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
 
@@ -143,13 +143,13 @@ def at_states(
         load: gives its last input at (x, y), where that depends on the pose.
         guess: solutions near by, for robots that need iteration.
         outputs: the outputs that are kept; its own choice if None.
-        options: keyword arguments of the function that the tree has too.
+        **options: keyword arguments of the function that the tree has too.
     """
-    own = dict(options or {})
-    shaping = own if outputs is None else own | {"outputs": outputs}
-    by_tree = pivoted(name, robot, own)
+    by_tree = pivoted(name, robot, **options)
+    if outputs is not None:
+        options["outputs"] = outputs
     function = getattr(model_functions, name)
-    return evaluated(function, robot, x, *others, load=load, guess=guess, options=shaping, pivoted=by_tree)
+    return evaluated(function, robot, x, *others, load=load, guess=guess, options=options, pivoted=by_tree)
 
 
 def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:

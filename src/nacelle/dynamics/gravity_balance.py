@@ -42,7 +42,7 @@ from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.jacobian import jacobian, sample_poses
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.dynamics.state import state_at_rest
 from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
@@ -146,7 +146,7 @@ def balance_columns(
     return {
         "q": pack([state.now.coordinate(joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
-        "held": generalised_force(state, np.zeros(n), Settings(friction=False)),
+        "held": generalised_force(state, np.zeros(n), WITHOUT_FRICTION),
         "weight": np.stack(weights) if weights else np.zeros((0, n)),
         "A": actuator_rows(robot, motion) @ state.moving.U,
     }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import reference as tree
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.samples import input_samples
@@ -146,7 +147,7 @@ def energies(
     v: Array,
     *,
     outputs: str = "kinetic potential dissipation pivot margins",
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    return _kept(compact(tree.energies)(robot, x, y, v, smooth=smooth), outputs)
+    return _kept(compact(tree.energies)(robot, x, y, v, physics=physics), outputs)

@@ -17,6 +17,7 @@ eigenvectors of eigenvalues that are zero up to rounding are the motions without
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,8 +26,8 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at, state_at_rest
 from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_figure, mass_matrix
 from nacelle.errors import KinematicsError, SingularError, did_you_mean
@@ -120,7 +121,7 @@ class Formulation(NamedTuple):
     """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
 
     source: str
-    generalised_force: Callable[[State, Array, Settings], Array]
+    generalised_force: Callable[[State, Array, Physics], Array]
     reason_not: Callable[[Mechanism], str] = lambda _: ""
 
 
@@ -163,14 +164,13 @@ def inverse(
     load: Array,
     *,
     formulation: str = "tree",
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
     """Actuator forces (actuators,), generalised force (n,), N or N m; parallel margin, margins of legs."""
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
-    F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
+    F = chosen.generalised_force(state, a, physics) - load
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     rows, columns = scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
@@ -196,19 +196,27 @@ def regressor(
     *,
     columns: Columns = None,
     signs: Signs = None,
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
     linear = with_axisymmetric_rods(with_linear_forms(robot, columns, signs))
-    results = inverse(linear, x, y, v, a, none, **options)
+    results = inverse(linear, x, y, v, a, none, physics=physics)
     Y = coefficients(results["force"], column_count(robot, columns))
     return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
-    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    physics: Physics = ALL_TERMS,
+    **columns: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
     state = state_at(robot, x, y, v)
@@ -216,11 +224,11 @@ def reference_regressor(
     motions = reference_motions(state.mechanism, v, v_ref, a_ref, rotation_rows @ v, rotation_rows @ v_ref)
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
-    results = regressor(robot, x, y, v, still, **options)
-    rigid = {**options, "friction": False}
-    Y = results["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    results = regressor(robot, x, y, v, still, physics=physics, **columns)
+    rigid = replace(physics, friction=False)
+    Y = results["Y"] - regressor(robot, x, y, v, still, physics=rigid, **columns)["Y"]
     for weight, twist, a in motions:
-        Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
+        Y = Y + weight * regressor(robot, x, y, twist, a, physics=rigid, **columns)["Y"]
     return {**results, "Y": Y}
 
 
@@ -233,13 +241,12 @@ def forward(
     tau: Array,
     load: Array,
     *,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
-    h = generalised_force(state, zero, Settings(friction, smooth))
+    h = generalised_force(state, zero, physics)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     M = mass_matrix(state)
     a = solve(M, A.T @ tau + load - h, "spd")
@@ -255,12 +262,10 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
-) -> dict[str, Array]:
+def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
-    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
+    h = generalised_force(state, np.zeros(robot.motion.n), physics)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
@@ -281,13 +286,13 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     state = state_at(robot, x, y, v)
     return {
         "kinetic": pack([kinetic(state)])[0],
         "potential": pack([potential(state)])[0],
-        "dissipation": pack([dissipated_power(state, smooth)])[0],
+        "dissipation": pack([dissipated_power(state, physics)])[0],
         "margins": state.margins(),
     }
 

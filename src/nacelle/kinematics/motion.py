@@ -122,15 +122,15 @@ def evaluated(
     Raises:
         KinematicsError, UnreachableError, SingularError: as `settle` does.
     """
-    settings = tuple(options.items()) if options else ()
+    options = options or {}
     if load is None:
-        one = one_state(function, robot, settings)(x, guess, *others)
+        one = one_state(function, robot, **options)(x, guess, *others)
         if one is not None:
             return States(*one, one.flags)
     poses, y, flags = solved(robot, x, *others, guess=guess)
     if load is not None:
         others = (*others, load(poses, y))
-    outputs = native(function, robot, settings)(poses, y, *others)
+    outputs = native(function, robot, **options)(poses, y, *others)
     outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
     outputs.pop("pivot", None)
     flags = np.broadcast_to(flags, outputs["margins"].shape[:-1]).copy()

@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.external import wrenches_along_twist
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -118,8 +118,7 @@ def flow(
     tau: Array,
     quat_0: Array,
     *,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
     external: tuple[tuple[int, tuple[float, ...]], ...] = (),
 ) -> Array:
     """Derivative of the state at actuator forces tau (actuators,).
@@ -135,8 +134,7 @@ def flow(
     load = np.zeros(n)
     if external:
         load = wrenches_along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
-    options = Settings(friction, smooth).options
-    a = model_functions.forward(robot, x, y, v, tau, load, **options)["acceleration"]
+    a = model_functions.forward(robot, x, y, v, tau, load, physics=physics)["acceleration"]
     c_rate, y_rate = _rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 

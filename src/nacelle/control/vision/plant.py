@@ -30,6 +30,7 @@ import numpy as np
 
 from nacelle.control.kind import Fields
 from nacelle.dynamics import model_functions
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -302,7 +303,7 @@ def true_energies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     k = _fields(robot).split(constants)
     true = _true_robot(robot, s, k)
     at = rigid_signals(true, s[:-1], k["quat_0"], ())
-    return model_functions.energies(true, at["x"], at["y"], at["v"], smooth=_SMOOTH)
+    return model_functions.energies(true, at["x"], at["y"], at["v"], physics=Physics(smooth=_SMOOTH))
 
 
 @checked_at(_states)

@@ -127,7 +127,7 @@ class ElementState(MeasuredState, Drawn):
         results["margins"] = native(dense_margins, robot)(poses, y)
         load = (np.zeros_like(pose.v),) if name == "inverse" else ()
         inputs = (poses, y, pose.v, pose.a, *load)
-        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, options))
+        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, **options))
         results["parallel_margin"] = parallel_margin(results.pop("pivot"))
         return Evaluated(poses, y, results, flags)
 
