@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,35 +25,19 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-class Evaluated(NamedTuple):
-    """Results of a model at states.
-
-    Attributes:
-        x: reduced poses (..., nx).
-        y: what iteration finds there (..., ny).
-        results: by name, "margins" and "parallel_margin" among them.
-        flags: of the states (...).
-    """
-
-    x: Array
-    y: Array
-    results: dict[str, Array]
-    flags: Array
-
-
 class MeasuredState(ABC):
     """A state that is given otherwise than by a pose, with its rates: that of the elements ([OAM])."""
 
     robot: Robot
 
     @abstractmethod
-    def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
-        """Results of a function of `model_functions`, "inverse" or "regressor", with options."""
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> States:
+        """Results of "inverse" or "regressor" of `model_functions`, with margins and parallel margins."""
 
 
 def at_measured(
     name: str, robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
-) -> Evaluated:
+) -> States:
     """Results of a function of `model_functions` at a measured state.
 
     Args:

@@ -56,7 +56,7 @@ from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, cross, pack
-from nacelle.tree.actuation import actuator_rows, rate_rows
+from nacelle.tree.actuation import rate_rows
 
 
 def spring_axes(joint: Joint) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ def balance_columns(
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
         "held": generalised_force(state, np.zeros(n), WITHOUT_FRICTION),
         "weight": np.stack(weights) if weights else np.zeros((0, n)),
-        "A": actuator_rows(robot, motion) @ state.moving.U,
+        "A": state.inverse_jacobian,
     }
 
 

@@ -72,7 +72,7 @@ from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.mechanism.assembly import generic_poses
+from nacelle.kinematics.mechanism.assembly import generic_poses, rotation_mask
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.native import native
@@ -256,14 +256,12 @@ def balance_structure(robot: Robot) -> BalanceStructure:
     afloat = np.concatenate([brings[owner], platform[spinning]])
     moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
     joint_of = np.full(m + robot.nv, -1)
-    revolute = [False] * 3 + [True] * (m - 3)
     for j, joint in enumerate(robot.tree_joints):
         joint_of[first[j] : first[j] + joint.nv] = j
-        revolute += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
     felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
     size = robot.size
     coupled = np.zeros(felt.shape)
-    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(revolute, size, 1.0)
+    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(rotation_mask(robot), size, 1.0)
     for k in np.flatnonzero([joint.is_coupling for joint in robot.closures]).tolist():
         place = owner.tolist().index(k)
         for rate, factor in coupling_rates(robot, robot.closures[k]).items():

@@ -43,7 +43,7 @@ from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import PAPERS, open_room, physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
-from nacelle.tree.actuation import actuator_biases, actuator_rows
+from nacelle.tree.actuation import actuator_biases
 
 # Eigenvalues of the scaled matrix below this are zero up to rounding.
 _ROUNDING = 1e-13
@@ -171,13 +171,12 @@ def inverse(
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
     F = chosen.generalised_force(state, a, physics) - load
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
     rows, columns = scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
     if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
-    force, margin = least_norm_forces(A, F, shared, units=columns)
+    force, margin = least_norm_forces(state.inverse_jacobian, F, shared, units=columns)
     return {
         "force": force,
         "generalised": F,
@@ -247,8 +246,7 @@ def forward(
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
     h = generalised_force(state, zero, physics)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    M = mass_matrix(state)
+    A, M = state.inverse_jacobian, mass_matrix(state)
     a = solve(M, A.T @ tau + load - h, "spd")
     return {"acceleration": a, "pivot": pack([mass_figure(M)])[0], "margins": state.margins()}
 
@@ -257,7 +255,7 @@ def forward(
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at_rest(robot, x, y)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    A = state.inverse_jacobian
     return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
 
 
@@ -266,7 +264,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_T
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
     h = generalised_force(state, np.zeros(robot.motion.n), physics)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    A = state.inverse_jacobian
     biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
         "h": h,
@@ -281,7 +279,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_T
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     state = state_at_rest(robot, x, y)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    A = state.inverse_jacobian
     return {"g": gravity_force(state), "A": A, "margins": state.margins()}
 
 

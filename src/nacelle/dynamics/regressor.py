@@ -23,13 +23,13 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.evaluation import Evaluated, MeasuredState, at_measured
+from nacelle.dynamics.evaluation import MeasuredState, at_measured
 from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import States, solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
@@ -125,10 +125,10 @@ def regressor(
         name, rates = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *rates, guess=guess)
     results = evaluation.evaluate_states(name, robot, (poses, y, *rates), flags, **options)
-    return _flagged(robot, Evaluated(poses, y, results, flags), parameters)
+    return _flagged(robot, States(poses, y, results, flags), parameters)
 
 
-def _flagged(robot: Robot, at: Evaluated, parameters: ParameterSet | None) -> Regressor:
+def _flagged(robot: Robot, at: States, parameters: ParameterSet | None) -> Regressor:
     """The regressor with flags, and what its columns belong to."""
     poses, y, results, flags = at
     margin = results.pop("parallel_margin")

@@ -201,9 +201,9 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     robot = mechanism.robot
     batch = J.shape[:-2]
     w = list(mechanism.w_rates)
-    rows = mechanism.assembly.closures.rows
+    closures = mechanism.assembly.closures
     locked_rates = locked_in_tree(robot)
-    own = [k for c in robot.nacelle.closures for k in _span(rows[c - robot.tree])]
+    own = closures.rows_of(robot, robot.nacelle.closures)
     locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
@@ -211,7 +211,7 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     for rows_of_nacelle in (locked, driven):
         rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.nacelle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
-        listed = [row for c in leg.closures for row in _span(rows[c - robot.tree])]
+        listed = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)
         A = np.concatenate([J[..., listed, :], spins[..., list(idle), :]], axis=-2)
@@ -230,10 +230,6 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
     rank = len(w) - len(undriven(robot))
     return serial, constraint, _ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
-
-
-def _span(place: slice) -> range:
-    return range(place.start, place.stop)
 
 
 def _ratio(A: Array, rank: int) -> Array:
@@ -340,8 +336,6 @@ def judged(robot: Robot, states: States) -> Jacobian:
         near = (figure < NEAR_CONDITIONING) & ~met & ~failed(flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     if poses.ndim == 1 and met:
-        from nacelle.kinematics.jacobian import nearest, singular_words
-
         kind, legs = nearest(robot, poses, y)
         why = f"with all actuators locked the {robot.mover} can still move, so J_r does not exist"
         if kind == "serial":

@@ -245,8 +245,7 @@ def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
 
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
     """
-    mechanism = mechanism_of(robot)
-    if not (mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3):
+    if not kinematic_model.has_tilts(mechanism_of(robot)):
         return dx, ddx
     poses, y, _ = solved(robot, x)
     outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)

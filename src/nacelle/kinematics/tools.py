@@ -502,6 +502,3 @@ def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list
     J = probe._jacobian(np.concatenate([x, probe._moved(x, steps[None] * probe._units)]))
     size = np.max(np.abs(np.nan_to_num(J)), axis=(0, 1))
     return [name for name, moves in zip(names, size, strict=True) if moves > _RANK]
-
-
-# ---- trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives

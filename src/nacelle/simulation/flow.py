@@ -176,16 +176,9 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
             for place, k in enumerate(own):
                 rates[k] = numbers[place]
         y_rates += list(numbers[len(own) :])
-    start = mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        rate = robot.platform_nv + robot.v_slices[j].start
-        for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.SPHERICAL:
-                w = u[rate : rate + 3]
-                quat = y[start : start + 4]
-                y_rates += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
-            else:
-                y_rates.append(u[rate])
-            start, rate = start + primitive.nq, rate + primitive.nv
+    for axis in mechanism.iterated_axes:
+        w = u[axis.u]
+        spherical = axis.primitive is Primitive.SPHERICAL
+        y_rates += list(0.5 * quat_product(y[axis.y], pack([*w, 0.0])) if spherical else w)
     y_rates += [rate_rows(robot, now.motion, j)[number][0] @ u for j, number in mechanism.counted]
     return rates, y_rates

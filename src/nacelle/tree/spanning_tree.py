@@ -32,6 +32,7 @@ import numpy as np
 
 from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, skew
@@ -100,6 +101,15 @@ def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
     """Places of the rates of some tree joints in u = [platform twist; joint rates]."""
     m = robot.platform_nv
     return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
+
+
+def rates_of_motion(robot: Robot) -> dict[str, int]:
+    """Places in u of the coordinates of the robot's motion, by name: of the platform's twist, of joints."""
+    m = robot.platform_nv
+    return {
+        name: AXES.index(name) if name in AXES else m + robot.v_slices[robot.joint(name)].start
+        for name in robot.motion.coordinates
+    }
 
 
 def joint_steps(joint: Joint, q: Array) -> list[Step]:

@@ -89,7 +89,7 @@ from nacelle.spatial.physics import gathers
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve_batch
-from nacelle.tree.actuation import actuator_biases, actuator_rows
+from nacelle.tree.actuation import actuator_biases
 
 
 class OperatingPoint(NamedTuple):
@@ -144,9 +144,6 @@ def operating_point(
     tau = checked_forces(robot, tau)
     driven = forward_dynamics(robot, x, v, tau, **given)
     return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
-
-
-# ---- exact derivatives of the dynamics, from the traced program
 
 
 # ---- derivatives on the graph of a trace, by inputs or along the tangent of the pose
@@ -252,7 +249,7 @@ class _Residual:
         x, y, v, a, tau = point
         self.robot, self.a = robot, a
         self.state = state_at(robot, x, y, v)
-        self.A = actuator_rows(robot, self.state.now.motion) @ self.state.moving.U
+        self.A = self.state.inverse_jacobian
         self.R = generalised_force(self.state, a, physics) - self.A.T @ tau
         self.R = self.R - wrenches_along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
 

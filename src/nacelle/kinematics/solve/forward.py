@@ -325,11 +325,7 @@ class JointSearch(PoseSearch):
         R = np.eye(3)
         if self.size == 7:
             R = rotation_matrices(u[:, 3:7] / np.linalg.norm(u[:, 3:7], axis=1, keepdims=True))
-        x, dependent = mechanism.chart.coordinates(Pose(R, u[:, :3]))
-        for name in mechanism.robot.motion.joint_names:
-            place = self.size + mechanism.robot.q_slices[mechanism.robot.joint(name)].start
-            x[:, mechanism.layout.x_index(name)] = u[:, place]
-        return x, mechanism.unknowns(dependent, u[:, self.size :])
+        return mechanism.coordinates(Pose(R, u[:, :3]), u[:, self.size :])
 
 
 @lru_cache(maxsize=16)

@@ -54,10 +54,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
             reach *= 0.8
             continue
-        x, dependent = mechanism.chart.coordinates(pose)
-        for name in robot.motion.joint_names:
-            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(dependent, q)
+        x, y = mechanism.coordinates(pose, q)
         if is_on_branch(mechanism, x, y):
             states.append((x, y))
         else:
