@@ -13,16 +13,6 @@ iteration along the tangent of the pose e (n,), the small motion whose rate is t
 with e in base axes: translations, a rotation vector applied in front of the quaternion, joints of the
 nacelle. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is singular
 the forces do not determine a pose.
-
-Poses around the reference that a robot can hold.
-
-From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are drawn uniformly,
-
-    |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
-
-and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
-if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
-is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
 """
 
 from __future__ import annotations
@@ -217,6 +207,3 @@ def _residual(
     results = differentiate(robot, point, external=external, physics=WITHOUT_FRICTION)
     results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses
-
-
-# ---- poses around the reference that a robot can hold

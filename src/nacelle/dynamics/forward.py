@@ -25,10 +25,11 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import checked_forces, twist_and_derivative
+from nacelle.dynamics.external import checked_forces
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import without_inertia_at
 from nacelle.errors import KinematicsError, SingularError
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn

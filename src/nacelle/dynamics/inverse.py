@@ -45,7 +45,7 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import evaluation, reference
 from nacelle.dynamics.evaluation import MeasuredState, at_measured, external_load
-from nacelle.dynamics.external import checked_forces, twist_and_derivative
+from nacelle.dynamics.external import checked_forces
 from nacelle.dynamics.physics import Physics, above_zero
 from nacelle.dynamics.reference import supported
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
@@ -56,6 +56,7 @@ from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.one_state import OneState, Ordinary
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven

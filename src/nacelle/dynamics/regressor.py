@@ -24,13 +24,12 @@ import numpy as np
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
 from nacelle.dynamics.evaluation import MeasuredState, at_measured
-from nacelle.dynamics.external import twist_and_derivative
 from nacelle.dynamics.inverse import flagged
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import States, solved
-from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.pose_input import checked_rates, twist_and_derivative
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn

@@ -25,7 +25,7 @@ from nacelle.kinematics.limits import angle_places
 from nacelle.kinematics.margins import failure, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.pose_input import checked_poses, twist_and_derivative
 from nacelle.kinematics.solve.one_state import one_state
 from nacelle.kinematics.solve.unknowns import start_of, unknowns
 from nacelle.kinematics.solve.weak import Pivoted, strengthened
@@ -194,7 +194,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+    v, a = twist_and_derivative(robot, v, a)
     state = evaluated(kinematic_model.body_motions, robot, x, v, a)
     return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
@@ -217,7 +217,7 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+    v, a = twist_and_derivative(robot, v, a)
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a, guess=guess)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])

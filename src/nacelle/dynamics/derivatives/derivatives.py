@@ -61,7 +61,6 @@ from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics.external import (
     checked_forces,
     checked_wrenches,
-    twist_and_derivative,
     wrenches_along_twist,
 )
 from nacelle.dynamics.forward import forward_dynamics
@@ -74,6 +73,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.solve.newton_steps import closing_step

@@ -32,7 +32,7 @@ import numpy as np
 
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_product, rotation_cost, shortest
+from nacelle.spatial.rotation import quat_product, rotation, rotation_cost, shortest
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import CosSin, Step
 
@@ -256,8 +256,7 @@ def elbow(
 def axis_motion(step: Step) -> Pose:
     """Motion of a turn about or a slide along z."""
     if isinstance(step, CosSin):
-        c, s = step
-        return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+        return Pose(rotation(2, *step), np.zeros(3))
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
