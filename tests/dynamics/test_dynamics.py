@@ -74,7 +74,7 @@ def test_both_forms_give_one_answer() -> None:
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
     states = (x, y, v, a, np.zeros((4, 2)))
     found = evaluation.evaluate_states("inverse", robot, states, flags)
-    by_tree = evaluation.pivoted("inverse", robot, {})(*states)
+    by_tree = evaluation.pivoted("inverse", robot)(*states)
     np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
     assert "pivot" not in found
     assert np.all((found["parallel_margin"] > 0.0) & (found["parallel_margin"] <= 1.0))
