@@ -29,12 +29,12 @@ from nacelle.dynamics.external import checked_forces
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import without_inertia_at
 from nacelle.errors import KinematicsError, SingularError
+from nacelle.kinematics.jacobian import direct_jacobian
 from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
-from nacelle.spatial.solve import solve_batch
 
 Coordinates = Literal["platform", "actuators"]
 
@@ -260,6 +260,4 @@ def _platform(coordinates: str) -> bool:
 def _direct(robot: Robot, A: Array) -> Array:
     """J_r from its inverse."""
     require_driven(robot, "coordinates='actuators' need")
-    if A.shape[-1] == A.shape[-2]:
-        return solve_batch(A, np.broadcast_to(np.eye(A.shape[-1]), A.shape))
-    return np.asarray(np.linalg.pinv(A))
+    return direct_jacobian(A, pseudo=A.shape[-1] != A.shape[-2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import mpmath
 import numpy as np
 import pytest
@@ -35,12 +37,17 @@ CASED = tuple(name for name in CASES if cased(name))
 def test_equals_tree(name: str) -> None:
     robot = general(name)
     assert elements.reason_not(mechanism_of(robot)) == ""
-    for state, a in samples(robot):
-        for chosen in (Physics(), Physics(friction=False), Physics(smooth=0.1)):
-            A, F = elements.equation(state, a, chosen)
-            assert_same(F, tree.generalised_force(state, a, chosen), 1e-11)
-            assert_same(A, actuator_rows(robot, state.now.motion) @ state.moving.U, 1e-11)
-            assert_same(elements.generalised_force(state, a, chosen), F, 0.0)
+    for state, a, external in samples(robot):
+        loaded = dataclasses.replace(state, external=external)
+        for at, chosen in (
+            (loaded, Physics()),
+            (loaded, Physics(friction=False)),
+            (state, Physics(smooth=0.1)),
+        ):
+            A, F = elements.equation(at, a, chosen)
+            assert_same(F, tree.generalised_force(at, a, chosen), 1e-11)
+            assert_same(A, actuator_rows(robot, at.now.motion) @ at.moving.U, 1e-11)
+            assert_same(elements.generalised_force(at, a, chosen), F, 0.0)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "h4", "orthoglide", "c5", "delta4"])
@@ -63,7 +70,7 @@ def test_at_rest(name: str) -> None:
 def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     """(63) is exact without friction; (61) leaves out just the elbow's friction on the proximal bar."""
     robot = fivebar(elbow)
-    for state, a in samples(robot, 3):
+    for state, a, _ in samples(robot, 3):
         A, F = elements.equation(state, a, Physics())
         torque = least_norm_forces(A, F).force
         written = oam_fivebar(robot, state, a, elbow)

@@ -536,23 +536,37 @@ def closed_near(
         reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
         rng: random numbers.
     """
-    held, scale = held_rates(robot), motion_scale(robot)
-    nacelle = held.copy()
-    nacelle[nacelle_rates(robot)] = True
+    held = held_rates(robot)
     step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
     # Idle motions and passive joints are shaken too: a special posture of theirs must not count.
-    shake = np.where(nacelle, 0.0, 1e-2 * rng.normal(size=held.size))
-    pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
+    still = held.copy()
+    still[nacelle_rates(robot)] = True
+    shake = np.where(still, 0.0, 1e-2 * rng.normal(size=held.size))
+    return closed_after(robot, start, reach * step + shake, 1e-11)
+
+
+def closed_after(
+    robot: Robot, start: Assembly, step: Array, closed: float
+) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+    """The closed configuration behind a step (rates,) from another; None if the loops do not close.
+
+    Args:
+        robot: the robot.
+        start: a closed configuration, and its branch.
+        step: of all rates, over the scales of motions (`motion_scale`); independent coordinates stay where it
+            leads.
+        closed: what the loops may leave open, over the robot's size or in rad.
+    """
+    held = held_rates(robot)
+    nacelle = held.copy()
+    nacelle[nacelle_rates(robot)] = True
+    pose, q = advance(robot, start.platform, start.q, step * motion_scale(robot))
     # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
     pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
     pose, q, motion, state = solve_closures(robot, pose, q, held)
-    if (
-        np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
-        < 1e-11 + 8.0 * robot.coordinate_rounding
-    ):
-        return pose, q, motion, state
-    return None
+    gap = np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
+    return (pose, q, motion, state) if gap < closed + 8.0 * robot.coordinate_rounding else None
 
 
 def nacelle_rates(robot: Robot) -> Array:
