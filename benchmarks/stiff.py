@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import nacelle
+from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.elastic.plant import fastest_vibration
 
 UNTIL = 0.02
@@ -72,9 +73,7 @@ def link_rows(factor: float) -> None:
     assert explicit is not None
     assert implicit is not None
     soft = [k for k, name in enumerate(plant.elastic_names) if "proximal" in name]
-    count = int(
-        np.ceil(UNTIL * fastest_vibration(plant.form, plant.positions(s), (("friction", False),)) / 2.0)
-    )
+    count = int(np.ceil(UNTIL * fastest_vibration(plant.form, plant.positions(s), WITHOUT_FRICTION) / 2.0))
     exact = explicit.integrate(s, u, h=UNTIL / (4 * count), steps=4 * count)[-1]
     pose, bent = plant.split(exact)[0], plant.elastic(exact)[soft]
 

@@ -15,6 +15,7 @@ from nacelle.compact import models as general
 from nacelle.compact.bars.geometry import UnreadError, read_leg
 from nacelle.compact.bars.known import find_bars
 from nacelle.dynamics import reference as functions
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Spring
@@ -153,12 +154,12 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
     exact = functions.inertia(robot, x, y)
     condition = np.linalg.cond(exact["A"])
     for bar_axes in (False, True):
-        for options in ({"friction": False}, {"friction": True}, {"friction": True, "smooth": 0.3}):
-            force = functions.inverse(robot, x, y, v, a, load, formulation="tree", **options)["force"]
-            found = general.inverse(robot, x, y, v, a, load, bar_axes=bar_axes, **options)
+        for physics in (Physics(False), Physics(), Physics(smooth=0.3)):
+            force = functions.inverse(robot, x, y, v, a, load, formulation="tree", physics=physics)["force"]
+            found = general.inverse(robot, x, y, v, a, load, bar_axes=bar_axes, physics=physics)
             assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"bar axes {bar_axes}")
             if whole:
-                back = general.forward(robot, x, y, v, force, load, bar_axes=bar_axes, **options)
+                back = general.forward(robot, x, y, v, force, load, bar_axes=bar_axes, physics=physics)
                 assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {bar_axes}")
         if not whole:
             continue

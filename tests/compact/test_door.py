@@ -108,9 +108,8 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     x = sample_poses(robot, 20, seed=2)
     rng = np.random.default_rng(3)
     v, a = rng.normal(size=(2, 20, 3))
-    options = {"friction": True}
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
-    pivot = native(model_functions.inverse, robot, tuple(options.items()))(x, y, v, a, load)["pivot"]
+    pivot = native(model_functions.inverse, robot)(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
     monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
     found = nacelle.inverse_dynamics(robot, x, v, a).force

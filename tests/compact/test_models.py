@@ -24,6 +24,7 @@ from nacelle.dynamics import reference
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.models import NAMES as MODELS
 from nacelle.dynamics.models import Model, model
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -64,7 +65,7 @@ OUTPUTS = {
     "bias_forces": "h",
     "gravity_forces": "g",
 }
-OPTIONS: tuple[dict[str, Any], ...] = ({"friction": False}, {"friction": True, "smooth": 0.3})
+RIGID_AND_SMOOTH = (Physics(friction=False), Physics(smooth=0.3))
 INPUTS = {
     "inverse_dynamics": "x y v a",
     "forward_dynamics": "x y v tau",
@@ -117,30 +118,32 @@ def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sa
     y = solve_uncompiled(robot, x, stages=2)
     unit = twist_units(robot)
     v, a = (size * unit * rng.normal(size=(STATES, robot.motion.n)) for size in (1.0, 10.0))
-    tree = run_uncompiled(partial(reference.inverse, friction=friction), robot, x, y, v, a, np.zeros_like(v))
+    tree = run_uncompiled(
+        partial(reference.inverse, physics=Physics(friction)), robot, x, y, v, a, np.zeros_like(v)
+    )
     push = 1.0 + 0.3 * rng.normal(size=tree["force"].shape)
     A = run_uncompiled(kinematics.inverse_jacobian, robot, x, y)["J"]
     return Sample(robot, x, y, v, a, tree["force"] * push, np.linalg.cond(A))
 
 
-def by_tree(name: str, states: Sample, **options: Any) -> Array:
+def by_tree(name: str, states: Sample, physics: Physics = ALL_TERMS) -> Array:
     """A model of the robot by the tree, as it is written."""
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
     if name == "forward_dynamics":
         # By its definition: M dv/dt = A^T tau - h.
         M, A = (run_uncompiled(reference.inertia, robot, x, y)[key] for key in "MA")
-        h = run_uncompiled(partial(reference.bias, **options), robot, x, y, v)["h"]
+        h = run_uncompiled(partial(reference.bias, physics=physics), robot, x, y, v)["h"]
         push = np.einsum("sij,si->sj", A, states.tau) - h
         return np.linalg.solve(M, push[..., None])[..., 0]
-    physics: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
-        "inverse_dynamics": (partial(reference.inverse, formulation="tree", **options), (x, y, v, a, none)),
+    functions: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
+        "inverse_dynamics": (partial(reference.inverse, physics=physics), (x, y, v, a, none)),
         "jacobian": (kinematics.inverse_jacobian, (x, y)),
         "mass_matrix": (reference.inertia, (x, y)),
-        "bias_forces": (partial(reference.bias, **options), (x, y, v)),
+        "bias_forces": (partial(reference.bias, physics=physics), (x, y, v)),
         "gravity_forces": (reference.gravity, (x, y)),
     }
-    function, inputs = physics[name]
+    function, inputs = functions[name]
     return run_uncompiled(function, robot, *inputs)[OUTPUTS[name]]
 
 
@@ -214,12 +217,12 @@ def compare_as_written(states: Sample) -> None:
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     load = np.random.default_rng(5).normal(size=v.shape) * np.max(np.abs(states.tau)) / twist_units(robot)
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
-    for options in ({}, *OPTIONS):
+    for physics in (ALL_TERMS, *RIGID_AND_SMOOTH):
         inverse, tree = (
-            run_uncompiled(partial(function, **options), robot, x, y, v, a, load)["force"]
+            run_uncompiled(partial(function, physics=physics), robot, x, y, v, a, load)["force"]
             for function in (form.inverse, partial(reference.inverse, formulation="tree"))
         )
-        assert error(inverse, tree) < limit, options
+        assert error(inverse, tree) < limit, physics
     none = np.zeros_like(v)
     found = {
         "forward_dynamics": run_uncompiled(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
@@ -272,13 +275,13 @@ def test_the_whole_workspace(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", OPTIONS, ids=["rigid", "smooth"])
+@pytest.mark.parametrize("physics", RIGID_AND_SMOOTH, ids=["rigid", "smooth"])
 @pytest.mark.parametrize("name", by_time(("point on sliders", "sprung five-bar", "3rps"), long=("3rps",)))
-def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:
-    states = sampled(robot_of(name), **{"friction": options["friction"]})
+def test_friction_of_all_kinds(name: str, physics: Physics) -> None:
+    states = sampled(robot_of(name), friction=physics.friction)
     for kind in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
-        found = compiled(model(states.robot, kind, **options), states)
-        assert error(found, by_tree(kind, states, **options)) < TOLERANCE, kind
+        found = compiled(model(states.robot, kind, friction=physics.friction, smooth=physics.smooth), states)
+        assert error(found, by_tree(kind, states, physics)) < TOLERANCE, kind
 
 
 @pytest.mark.costly

@@ -18,6 +18,7 @@ from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.compile.native import compiled, target_that_runs
 from nacelle.compile.specification import Checked, Specification, groups_of
 from nacelle.compile.specification import make_program as specification_make_program
+from nacelle.dynamics.physics import Physics
 from nacelle.emit.irk5 import NumpyIrk5
 from nacelle.emit.registry import target, warn_once
 from nacelle.emit.store import Store
@@ -218,7 +219,7 @@ def test_native_cached_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     robot, store = library_robot("fivebar"), Store(tmp_path)
     arguments = ([0.0, 0.28, 0.3, 0.0], [[0.2, -0.1]], [0.0, 0.0, 0.0, 1.0])
     how = {"h": 0.01, "steps": 5}
-    options = {"smooth": 0.01}
+    options = {"physics": Physics(smooth=0.01)}
     native = compile_irk5(flow, robot, options=options, store=store)
     again = compile_irk5(flow, robot, options=options, store=store)
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1

@@ -15,6 +15,7 @@ import pytest
 
 import nacelle
 from nacelle.compile import compile_function, make_program
+from nacelle.dynamics.physics import Physics
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.identities.values import PreciseInputs
@@ -259,6 +260,12 @@ def test_what_changes_the_key(store):
     changed = compile_function(scope["f"], inputs={"x": ()}, store=store)
     assert not changed.from_cache
     assert changed(1.0) == 9.0
+    exec("def h(x, *, physics):\n    return 2.0 * x if physics.friction else x\n", scope)
+    for counted in (Physics(), Physics(friction=False), Physics(smooth=0.1)):
+        for known in (False, True):
+            options = {"physics": counted}
+            made = compile_function(scope["h"], inputs={"x": ()}, options=options, store=store)
+            assert made.from_cache == known
 
 
 def drawn(robot, shapes):

@@ -21,8 +21,8 @@ from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
+from nacelle.dynamics.physics import Physics, above_zero
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.errors import KinematicsError
@@ -73,8 +73,8 @@ def test_both_forms_give_one_answer() -> None:
     x, y, flags = solved(robot, sample_poses(robot, 4, seed=7))
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
     states = (x, y, v, a, np.zeros((4, 2)))
-    found = evaluation.evaluate_states("inverse", robot, states, flags, {})
-    by_tree = evaluation.pivoted("inverse", robot, {})(*states)
+    found = evaluation.evaluate_states("inverse", robot, states, flags)
+    by_tree = evaluation.pivoted("inverse", robot)(*states)
     np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
     assert "pivot" not in found
     assert np.all((found["parallel_margin"] > 0.0) & (found["parallel_margin"] <= 1.0))
@@ -344,7 +344,7 @@ def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
     def force(motions: list[tuple[float, np.ndarray, np.ndarray]], at: np.ndarray) -> np.ndarray:
         own = solve_uncompiled(robot, at[None])[0]
         return sum(
-            weight * tree.generalised_force(state_at(robot, at, own, speed), a, Settings(friction=False))
+            weight * tree.generalised_force(state_at(robot, at, own, speed), a, Physics(friction=False))
             for weight, speed, a in motions
         )
 
@@ -377,7 +377,7 @@ def test_rates_are_above_zero(value: object) -> None:
         above_zero(value, "smooth")
     if value is not None:
         with pytest.raises(KinematicsError):
-            Settings(**{"smooth": value})
+            Physics(**{"smooth": value})
 
 
 # ---- Sizing of motors along a motion

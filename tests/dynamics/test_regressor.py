@@ -8,6 +8,7 @@ import pytest
 import nacelle
 from nacelle.compact import regressor as general
 from nacelle.dynamics import reference as tree
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.solve.sample_states import closed_samples
 from support import rigid_robots, stress_robots
@@ -37,8 +38,8 @@ def _states(robot, count=2, seed=5):
         yield x, y, v, a
 
 
-def _forces(module, robot, *state, **options):
-    Y = np.asarray(module.regressor(robot, *state, **options)["Y"], dtype=float)
+def _forces(module, robot, *state):
+    Y = np.asarray(module.regressor(robot, *state)["Y"], dtype=float)
     return Y @ nacelle.linear_parameters(robot).values
 
 
@@ -111,7 +112,7 @@ def test_along_a_reference(name, module):
     A = np.asarray(inverse_jacobian(robot, x, y)["J"], dtype=float)
 
     def along_twist(v_ref, a_ref, friction=False):
-        Y = module.reference_regressor(robot, x, y, v, v_ref, a_ref, friction=friction)["Y"]
+        Y = module.reference_regressor(robot, x, y, v, v_ref, a_ref, physics=Physics(friction))["Y"]
         return A.T @ (np.asarray(Y, dtype=float) @ p)
 
     zero = np.zeros(n)

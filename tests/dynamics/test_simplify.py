@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.simplify import lumped, neglected, rods
 from nacelle.errors import KinematicsError, ParameterError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -22,7 +22,7 @@ from support.simplification import actuator_forces, simplification_error
 
 # How many rods each robot has.
 RODS = {"delta": 6, "delta-codourey": 3, "delta4": 6, "h4": 8, "hexa": 6, "hexaglide": 6, "quattro": 8}
-DRY = Settings(friction=False)
+DRY = Physics(friction=False)
 
 
 def total_mass(robot: Robot) -> float:
@@ -118,7 +118,7 @@ def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
         assert rod.outer.body == 1
     assert len(rods(hanging)) == len(rods(ordinary)) == 6
     x, v, a = state(ordinary)
-    forces = [actuator_forces(lumped(robot), x, v, a, Settings()) for robot in (ordinary, hanging)]
+    forces = [actuator_forces(lumped(robot), x, v, a, Physics()) for robot in (ordinary, hanging)]
     assert_same(forces[1], forces[0], 1e-12)
 
 
@@ -140,7 +140,7 @@ def test_error_on_the_delta() -> None:
     """Of the order of 2.7 % rms of the torque for the split by thirds; without the rods ten times that."""
     robot = library_robot("delta")
     for duration, friction in ((0.4, False), (0.4, True), (1.0, False)):
-        motion, settings = pick_and_place(duration), Settings(friction=friction)
+        motion, settings = pick_and_place(duration), Physics(friction=friction)
         thirds = simplification_error(robot, lumped(robot), *motion, settings)
         none = simplification_error(robot, neglected(robot), *motion, settings)
         assert 0.01 < thirds.rms < 0.03
@@ -178,7 +178,7 @@ def test_one_state_and_no_simplification() -> None:
     assert (found.maximum, found.rms) == (0.0, 0.0)
     expected = nacelle.inverse_kinematics(robot, x)
     assert np.all(expected.ok)
-    many = actuator_forces(robot, *pick_and_place(0.4), Settings())
+    many = actuator_forces(robot, *pick_and_place(0.4), Physics())
     assert_same(found.force, many[40], 1e-13)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.models import elastic_gaps
 from nacelle.elastic.dynamics.plan import rate_choice
@@ -83,15 +84,15 @@ def test_all_forms_are_one_model() -> None:
     state = general_state(robot, np.random.default_rng(7))
     p, y = natural_state(robot, state)
     general, assembled, condensed = (form_of(robot, name) for name in ("general", "assembled", "condensed"))
-    expected = general.inverse(state.p, state.y, state.a, ())["force"]
+    expected = general.inverse(state.p, state.y, state.a, ALL_TERMS)["force"]
     size = float(np.max(np.abs(expected)))
     for form, at in ((assembled, (state.p, state.y)), (condensed, (p, y))):
-        force = form.inverse(*at, state.a, ())["force"]
+        force = form.inverse(*at, state.a, ALL_TERMS)["force"]
         np.testing.assert_allclose(force, expected, rtol=0.0, atol=1e-9 * size)
-        np.testing.assert_allclose(form.forward(*at, expected, ())[:2], state.a, atol=1e-7)
+        np.testing.assert_allclose(form.forward(*at, expected, ALL_TERMS)[:2], state.a, atol=1e-7)
         for name in ("kinetic", "potential"):
-            value = general.energies(state.p, state.y, ())[name]
-            assert form.energies(*at, ())[name] == pytest.approx(value, rel=1e-10), name
+            value = general.energies(state.p, state.y, ALL_TERMS)[name]
+            assert form.energies(*at, ALL_TERMS)[name] == pytest.approx(value, rel=1e-10), name
     np.testing.assert_allclose(condensed.elastic(p), general.elastic(state.p), atol=1e-12)
     np.testing.assert_array_equal(p[condensed.encoders], state.p[general.encoders])
 
@@ -143,7 +144,7 @@ def found(radius: float) -> tuple[Array, Array]:
     robot = flexible("fivebar", section={"circle": radius})
     plant = ElasticPlant(robot, friction=False)
     s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
-    return vibrations(plant.form, plant.positions(s), (("friction", False),))
+    return vibrations(plant.form, plant.positions(s), WITHOUT_FRICTION)
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 import nacelle
 from nacelle.dynamics import reference as functions
 from nacelle.dynamics import tree_form as tree
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import FORMULATIONS
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -30,7 +30,7 @@ def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
     robot = any_robot("delta")
     x, y = mechanism_of(robot).reference
     state = state_at(robot, x, y, np.zeros(3))
-    assert_same(tree.gravity_force(state), tree.generalised_force(state, np.zeros(3), Settings()), 1e-12)
+    assert_same(tree.gravity_force(state), tree.generalised_force(state, np.zeros(3), Physics()), 1e-12)
     # Twists of massive bodies are those of the reduced twist.
     for R, _, J in tree.massive_bodies(state):
         assert J.shape == (6, 3)

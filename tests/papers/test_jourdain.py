@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics import tree_form as tree
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import FORMULATIONS
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Joint, JointKind
@@ -19,9 +19,10 @@ from papers.test_legs import (
     any_robot,
     cases,
     chain_of_all_joints,
-    everywhere,
     general,
+    loaded,
     motions,
+    variants,
 )
 from support.compare import assert_same
 
@@ -34,16 +35,16 @@ def test_every_robot_is_served() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_force_is_that_of_the_tree(name: str) -> None:
     for state, a in cases(name):
-        for settings in (Settings(friction=False), everywhere(state.robot), everywhere(state.robot, 0.2)):
-            expected = tree.generalised_force(state, a, settings)
-            assert_same(jourdain.generalised_force(state, a, settings), expected, 1e-12, name)
+        for at, physics in variants(state):
+            expected = tree.generalised_force(at, a, physics)
+            assert_same(jourdain.generalised_force(at, a, physics), expected, 1e-12, name)
 
 
 def test_every_kind_of_joint() -> None:
     """A chain with all kinds of joints and all rates free: tau is the force of the tree itself."""
     state, a = chain_of_all_joints()
-    settings = everywhere(state.robot)
-    assert_same(jourdain.generalised_force(state, a, settings), tree.tree_forces(state, a, settings), 1e-12)
+    state, physics = loaded(state), Physics()
+    assert_same(jourdain.generalised_force(state, a, physics), tree.tree_forces(state, a, physics), 1e-12)
 
 
 def with_joints(state: State, joints: tuple[Joint, ...]) -> State:
@@ -58,7 +59,7 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
     for state, a in cases(name):
         robot = state.robot
         with_it, without = (
-            jourdain.generalised_force(state, a, Settings(friction=on)) for on in (True, False)
+            jourdain.generalised_force(state, a, Physics(friction=on)) for on in (True, False)
         )
         v = np.array([state.moving.u[k] for k in state.mechanism.independent])
         total = float((with_it - without) @ v)
@@ -69,7 +70,7 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
                 for j, joint in enumerate(robot.joints)
             )
             alone = with_joints(state, joints)
-            each.append(float((jourdain.generalised_force(alone, a, Settings()) - without) @ v))
+            each.append(float((jourdain.generalised_force(alone, a, Physics()) - without) @ v))
         assert min(each) >= -1e-9 * total
         if robot.nacelle.kind != "point":
             assert min(each) > 0.0
@@ -97,7 +98,7 @@ def test_planes_on_the_successor_of_a_closure() -> None:
     closures = (turned_round(joint) for joint in robot.closures)
     robot = dataclasses.replace(robot, joints=(*robot.tree_joints, *closures))
     x, y, v, a = (part[0] for part in motions("c5", 1))
-    state, settings = state_at(robot, x, y, v), everywhere(robot)
-    expected = tree.generalised_force(state, a, settings)
+    state, physics = loaded(state_at(robot, x, y, v)), Physics()
+    expected = tree.generalised_force(state, a, physics)
     for name in ("bodies", "legs", "jourdain"):
-        assert_same(FORMULATIONS[name].generalised_force(state, a, settings), expected, 1e-12, name)
+        assert_same(FORMULATIONS[name].generalised_force(state, a, physics), expected, 1e-12, name)

@@ -13,8 +13,8 @@ import nacelle
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import FORMULATIONS
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.jacobian import leg_jacobians
@@ -83,11 +83,17 @@ def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, 
     return x, found.y, rng.normal(size=(count, n)), 3.0 * rng.normal(size=(count, n))
 
 
-def everywhere(robot: Robot, smooth: float | None = None, seed: int = 7) -> Settings:
-    """External wrenches on all bodies, friction on."""
+def loaded(state: State, seed: int = 7) -> State:
+    """The state with external wrenches on all bodies."""
     rng = np.random.default_rng(seed)
-    external = {k: Wrench(*(5.0 * rng.normal(size=(2, 3)))) for k in range(1, len(robot.bodies))}
-    return Settings(friction=True, smooth=smooth, external=external)
+    bodies = range(1, len(state.robot.bodies))
+    wrenches = {body: Wrench(*(5.0 * rng.normal(size=(2, 3)))) for body in bodies}
+    return dataclasses.replace(state, external=wrenches)
+
+
+def variants(state: State) -> list[tuple[State, Physics]]:
+    """The state without friction; and with friction, sudden and smooth, under wrenches on all bodies."""
+    return [(state, Physics(friction=False)), *((loaded(state), Physics(smooth=s)) for s in (None, 0.2))]
 
 
 def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
@@ -123,30 +129,30 @@ def test_which_legs_are_square() -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_force_is_that_of_the_tree(name: str) -> None:
     for state, a in cases(name):
-        for settings in (Settings(friction=False), everywhere(state.robot), everywhere(state.robot, 0.2)):
-            expected = tree.generalised_force(state, a, settings)
-            assert_same(legs.generalised_force(state, a, settings), expected, 1e-12, name)
+        for at, physics in variants(state):
+            expected = tree.generalised_force(at, a, physics)
+            assert_same(legs.generalised_force(at, a, physics), expected, 1e-12, name)
 
 
 @pytest.mark.parametrize("name", SERVED)
 def test_mass_matrix_and_bias(name: str) -> None:
     for state, a in cases(name):
-        settings = everywhere(state.robot)
-        M, h = leg_direct_model.mass_matrix(state), leg_direct_model.bias(state, settings)
+        state = loaded(state)
+        M, h = leg_direct_model.mass_matrix(state), leg_direct_model.bias(state, ALL_TERMS)
         assert_same(M, tree.mass_matrix(state), 1e-12, f"{name} A_robot")
         assert_same(M, M.T, 1e-13, f"{name} symmetry")
         assert np.linalg.eigvalsh(M)[0] > 0.0
-        assert_same(M @ a + h, tree.generalised_force(state, a, settings), 1e-12, f"{name} A a + h")
+        assert_same(M @ a + h, tree.generalised_force(state, a, ALL_TERMS), 1e-12, f"{name} A a + h")
 
 
 @pytest.mark.parametrize("name", ["space", "gough-stewart", "fivebar", "delta", "redundant", "orthoglide"])
 def test_active_forces_need_no_projection(name: str) -> None:
     """Gamma = H^a + J_r^T (the rest) ([KI2007] (22))."""
     for state, a in cases(name):
-        settings = everywhere(state.robot)
+        state = loaded(state)
         A = actuator_rows(state.robot, state.now.motion) @ state.moving.U
-        F = legs.generalised_force(state, a, settings)
-        own, rest = leg_direct_model.split_force(state, a, settings)
+        F = legs.generalised_force(state, a, ALL_TERMS)
+        own, rest = leg_direct_model.split_force(state, a, ALL_TERMS)
         assert_same(A.T @ own + rest, F, 1e-12, name)
         assert np.all(own != 0.0)
         if len(A) == len(F):
@@ -208,9 +214,9 @@ def test_every_kind_of_joint_in_a_leg() -> None:
         assert_same(found.a, point_acceleration(V, dV, pose.p), 1e-12, "a")
         assert_same(found.w, V[3:], 1e-12, "w")
         assert_same(found.dw, dV[3:], 1e-12, "dw")
-    settings = everywhere(robot)
-    H = legs.leg_dynamics(state, 0, dq, ddq, settings)
-    assert_same(H, tree.tree_forces(state, a, settings)[m:], 1e-12, "H_i")
+    state = loaded(state)
+    H = legs.leg_dynamics(state, 0, dq, ddq, ALL_TERMS)
+    assert_same(H, tree.tree_forces(state, a, ALL_TERMS)[m:], 1e-12, "H_i")
 
 
 # ---------------------------------------------------------------------------- against the paper
@@ -281,7 +287,7 @@ def test_friction_of_the_last_joint_counts() -> None:
     x, y, v, _ = (part[0] for part in motions("gough-stewart", 1))
     state = state_at(robot, x, y, v)
     zero = np.zeros(6)
-    with_it, without = (legs.generalised_force(state, zero, Settings(friction=on)) for on in (True, False))
+    with_it, without = (legs.generalised_force(state, zero, Physics(friction=on)) for on in (True, False))
     power = 0.0
     for joint in robot.closures:
         spins = [state.moving.velocity.twists[body][3:] for body in (joint.predecessor, joint.successor)]
@@ -301,17 +307,16 @@ def test_friction_of_the_last_joint_counts() -> None:
 def test_batches_are_samples(formulation: str, name: str) -> None:
     robot, force = general(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = motions(name, 4)
-    settings = everywhere(robot)
-    state = state_at(robot, *(from_samples(part, 1) for part in (x, y, v)))
-    F = to_samples(force(state, from_samples(a, 1), settings))
+    state = loaded(state_at(robot, *(from_samples(part, 1) for part in (x, y, v))))
+    F = to_samples(force(state, from_samples(a, 1), ALL_TERMS))
     for k in range(4):
-        one = state_at(robot, x[k], y[k], v[k])
-        assert_same(F[k], force(one, a[k], settings), 1e-13, name)
+        one = loaded(state_at(robot, x[k], y[k], v[k]))
+        assert_same(F[k], force(one, a[k], ALL_TERMS), 1e-13, name)
         if formulation == "legs":
             M = to_samples(leg_direct_model.mass_matrix(state))
             assert_same(M[k], leg_direct_model.mass_matrix(one), 1e-13, name)
-            h = to_samples(leg_direct_model.bias(state, settings))
-            assert_same(h[k], leg_direct_model.bias(one, settings), 1e-13, name)
+            h = to_samples(leg_direct_model.bias(state, ALL_TERMS))
+            assert_same(h[k], leg_direct_model.bias(one, ALL_TERMS), 1e-13, name)
 
 
 @pytest.mark.parametrize(
@@ -323,13 +328,12 @@ def test_forty_digits(formulation: str, name: str) -> None:
     """They agree with the tree to the digits that are carried, with frames that are rotations to as many."""
     robot, force = general(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = (part[0] for part in motions(name, 1))
-    settings = everywhere(robot)
     with mpmath.workdps(DIGITS):
-        state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
-        expected = tree.generalised_force(state, precise(a), settings)
-        found = force(state, precise(a), settings)
+        state = loaded(state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v)))
+        expected = tree.generalised_force(state, precise(a), ALL_TERMS)
+        found = force(state, precise(a), ALL_TERMS)
         assert largest_difference(found, expected) < AGREE
-    floats = force(state_at(robot, x, y, v), a, settings)
+    floats = force(loaded(state_at(robot, x, y, v)), a, ALL_TERMS)
     assert_same(floats, [float(value) for value in found], 1e-12, name)
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import inverse
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -40,7 +41,7 @@ def test_derivative_of_the_state(name: str) -> None:
     v, tau = 0.2 * random.normal(size=n), 10.0 * random.normal(size=len(robot.actuators))
     s = np.concatenate([c, v])
     assert state_size(robot) == s.shape
-    change = np.asarray(flow(robot, s, tau, quat_0, smooth=0.1), dtype=float)
+    change = np.asarray(flow(robot, s, tau, quat_0, physics=Physics(smooth=0.1)), dtype=float)
     x = np.asarray(pose_from_coordinates(mechanism, c, quat_0), dtype=float)
     expected = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.1).acceleration
     np.testing.assert_allclose(change[n:], expected, rtol=1e-8)
@@ -166,7 +167,7 @@ Array = np.ndarray
 def computed_force(robot, x, y, v, r, *, stiffness: float = 400.0, damping: float = 40.0):
     """Inverse dynamics at the wanted acceleration, corrected by what the tip is off."""
     a = r[4:] + stiffness * (r[:2] - x) + damping * (r[2:4] - v)
-    return inverse(robot, x, y, v, a, np.zeros(2), friction=False)["force"]
+    return inverse(robot, x, y, v, a, np.zeros(2), physics=Physics(friction=False))["force"]
 
 
 @nacelle.physics(t=(), q=(2,), qd=(2,))

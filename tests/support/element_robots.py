@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.model.robot import Robot
 from nacelle.spatial.screw import Wrench
@@ -56,7 +55,7 @@ def general(name: str, seed: int = 3) -> Robot:
     return furnished(any_robot(name) if name in ALL else random_robot(name, seed), seed)
 
 
-def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Array, Settings]]:
+def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Array, dict[int, Wrench]]]:
     """States near the reference with an acceleration, and wrenches on all bodies."""
     rng = np.random.default_rng(seed)
     x = poses_around(robot, count, seed, 0.02, 0.04)
@@ -65,5 +64,5 @@ def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Ar
     for k in range(count):
         v, a = rng.normal(size=(2, robot.motion.n))
         external = {body: Wrench(*rng.normal(size=(2, 3))) for body in range(1, len(robot.bodies))}
-        found.append((state_at(robot, x[k], y[k], v), a, Settings(external=external)))
+        found.append((state_at(robot, x[k], y[k], v), a, external))
     return found

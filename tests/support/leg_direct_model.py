@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.dynamics.state import State
 from nacelle.papers.legs import (
     LegState,
@@ -20,7 +20,7 @@ from nacelle.papers.legs import (
 from nacelle.spatial.scalar import Array, Scalar, pack
 
 
-def split_force(state: State, a: Array, settings: Settings) -> tuple[Array, Array]:
+def split_force(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
     """H^a (actuators,) and the rest (n,) along the reduced twist: Gamma = H^a + J_r^T rest ([KI2007] (22)).
 
     H^a is what the legs' own dynamics require of the actuators in them, which needs no projection (21); the
@@ -30,10 +30,10 @@ def split_force(state: State, a: Array, settings: Settings) -> tuple[Array, Arra
     S, bias_ = platform_map(state)
     dV = S @ a + bias_
     legs = leg_states(state)
-    F = platform_dynamics(state, dV, settings) + closure_forces(state, legs, dV, settings)
+    F = platform_dynamics(state, dV) + closure_forces(state, legs, dV, physics)
     own: list[Scalar] = [0.0] * len(actuators)
     for leg in legs:
-        H = list(leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), settings))
+        H = list(leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), physics))
         axes = axes_of_leg(state, leg.leg)
         for k, actuator in enumerate(actuators):
             if actuator.joint in axes:
@@ -51,7 +51,7 @@ def _slope(force: Callable[[Array], Array], count: int) -> Array:
 
 def end_inertia(state: State, leg: LegState) -> Array:
     """A_Xi (equations, equations) = J_i^-T A_i J_i^-1: a leg's inertia, seen from its end."""
-    none = Settings(friction=False)
+    none = WITHOUT_FRICTION
     count = len(leg.dq)
     A = _slope(lambda ddq: leg_dynamics(state, leg.leg, np.zeros(count), ddq, none), count)
     return np.asarray(leg.inverse.T @ A @ leg.inverse)
@@ -59,10 +59,10 @@ def end_inertia(state: State, leg: LegState) -> Array:
 
 def _total_inertia(state: State, legs: list[LegState]) -> Array:
     """I_s, rotors that close loops, and the sum of J_vi^T A_Xi J_vi: along V_p."""
-    none = Settings(friction=False)
+    none = WITHOUT_FRICTION
 
     def beside(dV: Array) -> Array:
-        return platform_dynamics(state, dV, none) + closure_forces(state, legs, dV, none)
+        return platform_dynamics(state, dV) + closure_forces(state, legs, dV, none)
 
     total = _slope(beside, state.robot.platform_nv)
     for leg in legs:
@@ -76,15 +76,15 @@ def mass_matrix(state: State) -> Array:
     return np.asarray(S.T @ _total_inertia(state, leg_states(state)) @ S)
 
 
-def bias(state: State, settings: Settings) -> Array:
+def bias(state: State, physics: Physics) -> Array:
     """h_robot (n,): the force along the reduced twist where its derivative is zero ([KI2007] (30))."""
     S, bias_ = platform_map(state)
     legs = leg_states(state)
     still = np.zeros(len(bias_))
-    h = platform_dynamics(state, still, settings) + closure_forces(state, legs, still, settings)
+    h = platform_dynamics(state, still) + closure_forces(state, legs, still, physics)
     h = h + _total_inertia(state, legs) @ bias_
     for leg in legs:
         # What `closure_forces` has at dV_p/dt = 0 holds the legs' own bias already.
-        own = leg_dynamics(state, leg.leg, leg.dq, np.zeros(len(leg.dq)), settings)
+        own = leg_dynamics(state, leg.leg, leg.dq, np.zeros(len(leg.dq)), physics)
         h = h + leg.Jv.T @ (end_inertia(state, leg) @ leg.bias + leg.inverse.T @ own)
     return np.asarray(S.T @ h)

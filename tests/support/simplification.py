@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, ParameterError
@@ -39,7 +39,7 @@ class Deviation:
 
 
 def simplification_error(
-    robot: Robot, simple: Robot, x: Any, v: Any, a: Any, settings: Settings | None = None
+    robot: Robot, simple: Robot, x: Any, v: Any, a: Any, physics: Physics | None = None
 ) -> Deviation:
     """Compare the actuator forces of a simpler robot with those of the full one along a motion.
 
@@ -49,7 +49,7 @@ def simplification_error(
         x: reduced poses (..., nx).
         v: reduced twists (..., n).
         a: their derivatives (..., n).
-        settings: what counts; friction too if None.
+        physics: what counts; friction too if None.
 
     Raises:
         ParameterError: if the robots do not have the same motion and the same kinds of actuators.
@@ -58,8 +58,8 @@ def simplification_error(
     kinds = [_turning(one) for one in (robot, simple)]
     if kinds[0] != kinds[1] or robot.motion.coordinates != simple.motion.coordinates:
         raise ParameterError(f"{simple.name} and {robot.name} differ in their motion or their actuators")
-    settings = Settings() if settings is None else settings
-    force, other = (actuator_forces(one, x, v, a, settings) for one in (robot, simple))
+    physics = Physics() if physics is None else physics
+    force, other = (actuator_forces(one, x, v, a, physics) for one in (robot, simple))
     difference = other - force
     # Newtons and newton metres do not add up.
     groups = [np.flatnonzero([turns is wanted for turns in kinds[0]]) for wanted in (True, False)]
@@ -77,7 +77,7 @@ def _ratio(difference: float, force: float) -> float:
     return float(difference / force) if force else float(difference)
 
 
-def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) -> Array:
+def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, physics: Physics) -> Array:
     """Actuator forces (..., actuators) along a motion, by the tree formulation over the batch of samples."""
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     poses, y, flags = solved(robot, x, v, a)
@@ -88,7 +88,7 @@ def actuator_forces(robot: Robot, x: Any, v: Any, a: Any, settings: Settings) ->
     x, y, v, a = (from_samples(part, 1) for part in rows)
     state = state_at(robot, x, y, v)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    force = to_samples(least_norm_forces(A, generalised_force(state, a, settings)).force)
+    force = to_samples(least_norm_forces(A, generalised_force(state, a, physics)).force)
     if not np.all(np.isfinite(force)):
         raise KinematicsError(f"{robot.name}: some states cannot be reached, or are singular")
     return np.broadcast_to(force, (*batch, len(robot.actuators)))

@@ -28,7 +28,7 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -59,7 +59,7 @@ def tree(
 ) -> dict[str, Array]:
     """The five functions by the equivalent tree, M dv/dt + h = A^T tau."""
     state = state_at(robot, x, y, v)
-    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction))
+    h = generalised_force(state, np.zeros(robot.motion.n), Physics(friction))
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {

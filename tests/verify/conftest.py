@@ -16,9 +16,9 @@ _compiled = home.native
 
 
 @cache
-def traced(function: Any, robot: Any, options: tuple[tuple[str, Any], ...] = ()) -> Compiled:
+def traced(function: Any, robot: Any, **options: Any) -> Compiled:
     """A physics function as NumPy, line by line as it was traced: made in tenths of a second."""
-    return compile_function(function, robot, options=dict(options), target="numpy", minimised=False)
+    return compile_function(function, robot, options=options, target="numpy", minimised=False)
 
 
 @pytest.fixture

@@ -40,11 +40,12 @@ from nacelle.compact.legs import ClosureRate, Legs, MechanismMotion, merge
 from nacelle.compact.motion import angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
-from nacelle.compact.required import Counted, Required, on_both_sides
+from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.ties import Tie, TieKey, far_acceleration, slip
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.rods import MassPointRod
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.leg import BASE
@@ -52,7 +53,7 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, produ
 from nacelle.spatial.screw import Twist, Wrench
 
 
-def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Angular dampers between bodies, where friction counts."""
     placed = legs.placed
     if not counted.friction:
@@ -91,7 +92,7 @@ def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> Non
 # ---- springs between two bodies in the compact form: forces on nodes and on the nacelle
 
 
-def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
     placed = legs.placed
     for spring in placed.robot.springs:
@@ -149,7 +150,7 @@ def _put_force(placed: Placed, into: Required, body: int, local: Array, point: A
 # ---- friction, springs and rotors in the joints of the compact form, and what rods require
 
 
-def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     placed = legs.placed
     trees, robot = placed.trees, placed.robot
@@ -204,7 +205,7 @@ def _second_slip(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
     return slip if tie.first else -slip
 
 
-def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Friction and springs of joints of the tree, each along its own rate."""
     robot = legs.placed.robot
     nacelle = set(robot.nacelle.joints)
@@ -219,7 +220,7 @@ def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted
             spring, terms = _acting(joint, number, counted)
             if stop_of(joint, number) is not None:
                 q = legs.placed.now.coordinate(j, number)
-                merge(gather, {rate: _stop(joint, number, q, rates.get(rate, 0.0), counted)})
+                merge(gather, {rate: stop_effort(joint, number, q, rates.get(rate, 0.0), counted)})
             if spring is not None:
                 merge(gather, {rate: spring.held_force(legs.placed.now.coordinate(j, number))})
             if terms and primitive is Primitive.SPHERICAL:
@@ -231,7 +232,7 @@ def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted
             rate += primitive.nv
 
 
-def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
+def _acting(joint: Joint, number: int, counted: Physics) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
     """The spring and the friction terms of an axis of a joint that count."""
     return (
         joint.springs[number] if counted.springs and joint.springs else None,
@@ -239,19 +240,14 @@ def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None,
     )
 
 
-def _stop(joint: Joint, number: int, q: Scalar, rate: Scalar, counted: Counted) -> Scalar:
-    """What an end stop of an axis requires: its spring as springs count, its damper as friction does."""
-    return stop_effort(joint, number, q, rate, spring=counted.springs, damper=counted.friction)
-
-
-def _acts(joint: Joint, counted: Counted) -> bool:
+def _acts(joint: Joint, counted: Physics) -> bool:
     """Whether a joint has friction, springs or end stops that count."""
     rubs = counted.friction and (any(joint.friction) or any(joint.stops))
     return bool(rubs or (counted.springs and joint.is_sprung))
 
 
 def _effort(
-    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Counted
+    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Physics
 ) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
@@ -284,7 +280,7 @@ def _effort(
         if stop_of(joint, number) is not None:
             q = placed.now.coordinate(index, number)
             rate = dot(e, turn if primitive.is_rotation else slip())
-            value = value + _stop(joint, number, q, rate, counted)
+            value = value + stop_effort(joint, number, q, rate, counted)
         if spring is not None:
             value = value + spring.held_force(placed.now.coordinate(index, number))
         if primitive.is_rotation:
@@ -294,7 +290,7 @@ def _effort(
     return Wrench(force, moment)
 
 
-def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
     for leg, ties in enumerate(placed.ties):
@@ -319,7 +315,7 @@ def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counte
             on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
 
 
-def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Counted) -> None:
+def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Physics) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
     trees = legs.placed.trees
     body, _ = tie.held
@@ -335,7 +331,7 @@ def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie
             into.along(rate, -dot(axis, moment))
 
 
-def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
     trees = placed.trees

@@ -13,7 +13,8 @@ twist from outside. Legs are written in the axes of their own links, the nacelle
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -39,11 +40,12 @@ from nacelle.compact.placed import (
     is_direct,
 )
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
-from nacelle.compact.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.compact.required import Required, inward, ties_on_nacelle
 from nacelle.compact.solve import MatrixUnits, determinant
 from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.tree_form import mass_figure
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
@@ -67,7 +69,7 @@ def _moving(
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
-def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array | None = None) -> Required:
+def required(legs: Legs, moving: MechanismMotion, counted: Physics, tau: Array | None = None) -> Required:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
     into = Required(placed)
@@ -125,31 +127,33 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
-def settled_way(
-    robot: Robot,
-    *,
-    asymmetric: bool = True,
-    bar_axes: bool | None = None,
-    friction: bool = True,
-    **options: Any,
-) -> tuple[Way, Counted]:
-    """How the form is written, and what counts; bars are `bar_axes` where that is shorter."""
-    way = Way(True, has_bar_axes(robot, friction=friction) if bar_axes is None else bar_axes, asymmetric)
-    return way, Counted(friction, **options)
+def settled_way(robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True) -> Way:
+    """How the form is written; bars are `bar_axes`, where that is shorter if None."""
+    if bar_axes is None:
+        bar_axes = has_bar_axes(robot, friction=physics.friction)
+    return Way(True, bar_axes, asymmetric)
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
 def inverse(
-    robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    load: Array,
+    *,
+    physics: Physics = ALL_TERMS,
+    bar_axes: bool | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces (N, N m), smallest pivot and margins; options as in `settled_way`."""
-    way, counted = settled_way(robot, asymmetric=False, **options)
+    """Actuator forces (N, N m), smallest pivot and margins; `bar_axes` as in `settled_way`."""
+    way = settled_way(robot, physics, bar_axes, asymmetric=False)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
-    moving = _moving(legs, v, a, friction=counted.friction)
-    return {**actuator_forces(legs, moving, counted, load), "margins": margins(legs)}
+    moving = _moving(legs, v, a, friction=physics.friction)
+    return {**actuator_forces(legs, moving, physics, load), "margins": margins(legs)}
 
 
-def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Counted, load: Array) -> dict[str, Array]:
+def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Physics, load: Array) -> dict[str, Array]:
     """Actuator forces (N, N m) of a motion, and the smallest pivot."""
     robot = legs.placed.robot
     into = required(legs, moving, counted)
@@ -194,14 +198,22 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
 def forward(
-    robot: Robot, x: Array, y: Array, v: Array, tau: Array, load: Array, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    tau: Array,
+    load: Array,
+    *,
+    physics: Physics = ALL_TERMS,
+    bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way, counted = settled_way(robot, **options)
+    way = settled_way(robot, physics, bar_axes)
     pole_held = is_counted_from_pole(plan_of(robot, way).parts)
     legs = legs_at(robot, x, y, pole=pole_held, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction, pole_held=pole_held)
-    h = along_twist(legs, required(legs, moving, counted, tau))
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction, pole_held=pole_held)
+    h = along_twist(legs, required(legs, moving, physics, tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
     guarded = guards(legs)
@@ -230,11 +242,19 @@ def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
+def bias(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    *,
+    physics: Physics = ALL_TERMS,
+    bar_axes: bool | None = None,
+) -> dict[str, Array]:
     """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
-    way, counted = settled_way(robot, **options)
+    way = settled_way(robot, physics, bar_axes)
     legs = legs_at(robot, x, y, way=way)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
+    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction)
     closing = driven_closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     accelerations = {**moving.w_dot, **moving.u_dot}
@@ -245,7 +265,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
         for k, actuator in enumerate(robot.actuators)
     ]
     return {
-        "h": pack(along_twist(legs, required(legs, moving, counted))),
+        "h": pack(along_twist(legs, required(legs, moving, physics))),
         "M": mass(legs),
         "A": actuator_jacobian(legs),
         "actuator_bias": pack(biases),
@@ -261,7 +281,7 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
     require_inertia(legs, moving, carried_numbers(legs.placed), into)
-    weight = Counted(friction=False, springs=False)
+    weight = Physics(friction=False, springs=False)
     require_rods(legs, moving, into, weight)
     require_bars(legs, moving, into, weight)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
@@ -269,13 +289,13 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def energies(
-    robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None, bar_axes: bool = False
+    robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS, bar_axes: bool = False
 ) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     legs = legs_at(robot, x, y, way=Way(True, bar_axes))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
-    counted = Counted(True, smooth, springs=False, inertia=False)
+    counted = replace(physics, springs=False, inertia=False)
     for require in WITHOUT_INERTIA:
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted)

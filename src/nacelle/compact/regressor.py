@@ -30,7 +30,8 @@ from forces along v to forces of the actuators of least norm.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,10 +54,11 @@ from nacelle.compact.motion import NodeMotion, angular_velocity, columns, veloci
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, is_direct
 from nacelle.compact.plan import legs_at
-from nacelle.compact.required import Counted, Required, inward, ties_on_nacelle
+from nacelle.compact.required import Required, inward, ties_on_nacelle
 from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.dynamics.actuators import least_norm_forces
+from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
 from nacelle.model.joint import JointKind
@@ -224,12 +226,12 @@ def regressor(
     *,
     columns: Columns = None,
     signs: Signs = None,
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
-    """Y (actuators, columns), smallest pivot and margins; other options are "friction" and "smooth"."""
+    """Y (actuators, columns), smallest pivot and margins."""
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     moving = motion(legs, v, a)
-    power = required_power(legs, moving, [(1.0, moving)], Counted(**options))
+    power = required_power(legs, moving, [(1.0, moving)], physics)
     return _results(legs, power, column_count(robot, columns))
 
 
@@ -244,13 +246,13 @@ def reference_regressor(
     *,
     columns: Columns = None,
     signs: Signs = None,
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     listed = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
-    power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
+    power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, physics)
     return _results(legs, power, column_count(robot, columns))
 
 
@@ -262,17 +264,17 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counted: Counted) -> VirtualPower:
+def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counted: Physics) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
     into = Required(legs.placed)
-    friction = Counted(counted.friction, counted.smooth, inertia=False)
+    friction = replace(counted, inertia=False)
     for require in WITHOUT_INERTIA:
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:
         inertial = Required(legs.placed)
-        require_rods(legs, part, inertial, Counted(friction=False))
+        require_rods(legs, part, inertial, WITHOUT_FRICTION)
         _require_rod_ends(legs, part, inertial)
         _require_rotors(legs, part, inertial)
         power.add(inward(inertial), ties_on_nacelle(legs, inertial, [{} for _ in legs.factors]), weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -239,5 +239,13 @@ def _key(kind: str, part: str, specification: Specification, machine: str = "") 
             sorted(specification.options.items()),
             package_hash(),
             machine,
-        ]
+        ],
+        default=_plain,
     )
+
+
+def _plain(option: Any) -> list[Any]:
+    """An option that is a frozen object of plain values, such as `Physics`, as a key has it."""
+    if not is_dataclass(option) or isinstance(option, type):
+        raise TypeError(f"an option is no part of a key: {option!r}")
+    return [type(option).__qualname__, *sorted(asdict(option).items())]

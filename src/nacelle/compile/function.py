@@ -121,7 +121,8 @@ def compile_function(
             (`robot.numbers`) are the first input, "parameters"; or a list of groups ("inertia", ...) of them.
         derivatives: names of outputs whose derivatives by the parameters, all other inputs held, are outputs
             too: "d_OUTPUT_d_parameters", of shape (*shape, parameters).
-        options: keyword arguments for the function: plain numbers and texts that shape the program.
+        options: keyword arguments for the function that shape the program: numbers, texts, frozen dataclasses
+            of them.
         target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
             missing; "cuda", on arrays of a device (`nacelle.compile.on_device`), which needs CuPy; or "jax"
             and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).

@@ -38,7 +38,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, Stop
@@ -85,32 +85,27 @@ def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
     return 0.5 * spring.stiffness * stretch * stretch
 
 
-def tension(spring: LineSpring, length: Scalar, rate: Scalar, *, damper: bool = True) -> Scalar:
-    """Tension F (N) of a spring and, if it counts, its damper."""
-    pull = spring.pull(length)
-    return pull + spring.damping * rate if damper else pull
-
-
-def with_line_springs(state: State, settings: Settings) -> Settings:
-    """The settings with the wrenches of springs between bodies among the external ones.
+def with_line_springs(state: State, physics: Physics) -> State:
+    """The state with the wrenches of springs between bodies among the external ones.
 
     Dampers count as friction does.
     """
     robot, motion = state.robot, state.now.motion
     if not robot.springs:
-        return settings
-    total = dict(settings.external)
+        return state
+    total = dict(state.external)
     for spring in robot.springs:
         line = spring_line(spring, motion)
-        rate = spring_rate(spring, line, state) if settings.friction else 0.0
-        F = tension(spring, line.length, rate, damper=settings.friction)
+        F: Scalar = spring.pull(line.length) if physics.springs else 0.0
+        if physics.friction:
+            F = F + spring.damping * spring_rate(spring, line, state)
         for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
             if body == BASE:
                 continue
             f = pack([sign * F * entry for entry in line.direction])
             own = Wrench(f, cross(point - motion.poses[body].p, f))
             total[body] = total[body].plus(own) if body in total else own
-    return replace(settings, external=total)
+    return replace(state, external=total)
 
 
 # ---- angular dampers between two bodies, as wrenches on them; all forces between bodies at once
@@ -128,12 +123,12 @@ def damper_power(damper: Damper, state: State) -> Scalar:
     return damper.damping * dot(w, w)
 
 
-def with_forces_between(state: State, settings: Settings) -> Settings:
-    """The settings with the wrenches of springs and dampers between bodies among the external ones."""
-    settings = with_line_springs(state, settings)
-    if not state.robot.dampers or not settings.friction:
-        return settings
-    total = dict(settings.external)
+def with_forces_between(state: State, physics: Physics) -> State:
+    """The state with the wrenches of springs and dampers between bodies among the external ones."""
+    state = with_line_springs(state, physics)
+    if not state.robot.dampers or not physics.friction:
+        return state
+    total = dict(state.external)
     for damper in state.robot.dampers:
         w = relative_turn(damper, state)
         for body, sign in zip(damper.bodies, (1.0, -1.0), strict=True):
@@ -142,7 +137,7 @@ def with_forces_between(state: State, settings: Settings) -> Settings:
             n = pack([sign * damper.damping * entry for entry in w])
             own = Wrench(pack([0.0, 0.0, 0.0]), n)
             total[body] = total[body].plus(own) if body in total else own
-    return replace(settings, external=total)
+    return replace(state, external=total)
 
 
 # ---- end stops: compliant contacts at the limits of a joint's coordinate
@@ -179,7 +174,7 @@ def stop_energy(joint: Joint, number: int, q: Scalar) -> Scalar:
     return 0.5 * stop.spring_force(s) * s
 
 
-def stop_effort(joint: Joint, number: int, q: Scalar, rate: Scalar, *, spring: bool, damper: bool) -> Scalar:
+def stop_effort(joint: Joint, number: int, q: Scalar, rate: Scalar, physics: Physics) -> Scalar:
     """What the motion has to overcome in an end stop, N or N m; 0 without one.
 
     Args:
@@ -187,12 +182,11 @@ def stop_effort(joint: Joint, number: int, q: Scalar, rate: Scalar, *, spring: b
         number: of the axis.
         q: its coordinate, rad or m.
         rate: its rate, rad/s or m/s.
-        spring: whether k s counts.
-        damper: whether d counts.
+        physics: k s counts as springs do, d as friction does.
     """
     stop = stop_of(joint, number)
     if stop is None:
         return 0.0
     s = beyond(joint, number, q)
-    total: Scalar = stop.spring_force(s) if spring else 0.0
-    return total + stop.damper_force(s, rate) if damper else total
+    total: Scalar = stop.spring_force(s) if physics.springs else 0.0
+    return total + stop.damper_force(s, rate) if physics.friction else total

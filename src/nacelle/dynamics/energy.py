@@ -16,6 +16,8 @@ of a spring. Along a motion d(T + U)/dt = Gamma . q_a' + power of external wrenc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nacelle.dynamics.compliance import (
@@ -23,16 +25,14 @@ from nacelle.dynamics.compliance import (
     spring_energy,
     spring_line,
     spring_rate,
-    stop_effort,
     stop_energy,
-    stop_of,
 )
-from nacelle.dynamics.joint_effort import friction_effort, rotor_rows, rotors
+from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Scalar, cross, dot
-from nacelle.tree.actuation import rate_rows
 from nacelle.tree.spanning_tree import point_velocity
 
 
@@ -78,24 +78,14 @@ def potential(state: State) -> Scalar:
     return total
 
 
-def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
-    """Power (W) that friction takes from the motion: sum over all axes of friction(q') q'.
-
-    Args:
-        state: the robot's state.
-        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-    """
+def dissipated_power(state: State, physics: Physics) -> Scalar:
+    """Power (W) that friction takes from the motion: sum over all axes of friction(q') q'; 0 without it."""
     total: Scalar = 0.0
-    for index, joint in enumerate(state.robot.joints):
-        rubs = any(joint.friction) or any(joint.stops)
-        axes = rate_rows(state.robot, state.now.motion, index) if rubs else []
-        for number, rows in enumerate(axes):
-            rate = rows @ state.moving.u
-            total = total + dot(rate, friction_effort(joint, number, rate, smooth))
-            if stop_of(joint, number) is not None:
-                q = state.now.coordinate(index, number)
-                force = stop_effort(joint, number, q, rate[0], spring=False, damper=True)
-                total = total + force * rate[0]
+    if not physics.friction:
+        return total
+    rubbing = replace(physics, springs=False, inertia=False)
+    for effort in joint_efforts(state, np.zeros(len(state.moving.u)), rubbing):
+        total = total + dot(effort.rows @ state.moving.u, effort.values)
     for line in state.robot.springs:
         rate = spring_rate(line, spring_line(line, state.now.motion), state)
         total = total + line.damping * rate * rate

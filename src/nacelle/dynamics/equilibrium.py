@@ -13,16 +13,6 @@ iteration along the tangent of the pose e (n,), the small motion whose rate is t
 with e in base axes: translations, a rotation vector applied in front of the quaternion, joints of the
 nacelle. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is singular
 the forces do not determine a pose.
-
-Poses around the reference that a robot can hold.
-
-From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are drawn uniformly,
-
-    |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
-
-and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
-if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
-is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
 """
 
 from __future__ import annotations
@@ -37,6 +27,7 @@ from nacelle.dynamics.derivatives.derivatives import OperatingPoint, differentia
 from nacelle.dynamics.external import checked_forces, checked_wrenches, load_names
 from nacelle.dynamics.inverse import free_places, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import moved, settle, solved
@@ -213,9 +204,6 @@ def _residual(
     poses, y, flags = solved(robot, x)
     zero = np.zeros(robot.motion.n)
     point = OperatingPoint(poses, y, zero, zero, tau)
-    results = differentiate(robot, point, external=external, friction=False)
+    results = differentiate(robot, point, external=external, physics=WITHOUT_FRICTION)
     results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses
-
-
-# ---- poses around the reference that a robot can hold

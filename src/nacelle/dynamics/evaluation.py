@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,35 +25,19 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-class Evaluated(NamedTuple):
-    """Results of a model at states.
-
-    Attributes:
-        x: reduced poses (..., nx).
-        y: what iteration finds there (..., ny).
-        results: by name, "margins" and "parallel_margin" among them.
-        flags: of the states (...).
-    """
-
-    x: Array
-    y: Array
-    results: dict[str, Array]
-    flags: Array
-
-
 class MeasuredState(ABC):
     """A state that is given otherwise than by a pose, with its rates: that of the elements ([OAM])."""
 
     robot: Robot
 
     @abstractmethod
-    def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
-        """Results of a function of `model_functions`, "inverse" or "regressor", with options."""
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> States:
+        """Results of "inverse" or "regressor" of `model_functions`, with margins and parallel margins."""
 
 
 def at_measured(
     name: str, robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
-) -> Evaluated:
+) -> States:
     """Results of a function of `model_functions` at a measured state.
 
     Args:
@@ -77,17 +61,17 @@ def at_measured(
 # ---- models at poses
 
 
-def program(name: str, robot: Robot, options: Mapping[str, Any]) -> Compiled:
+def program(name: str, robot: Robot, **options: Any) -> Compiled:
     """A function of `model_functions`, compiled for a robot."""
-    return native(getattr(model_functions, name), robot, tuple(options.items()))
+    return native(getattr(model_functions, name), robot, **options)
 
 
-def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
+def pivoted(name: str, robot: Robot, **options: Any) -> Pivoted:
     """What gives the results of a function of `model_functions` by the tree, where fixed pivots are weak."""
     source = dense_jacobian if name == "jacobian" else getattr(reference, name)
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
-        results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
+        results: dict[str, Array] = native(source, robot, **options)(*states)
         if name == "forward":
             # Forces determine no acceleration there, whatever a solve makes of them.
             M = native(reference.inertia, robot)(*states[:2])["M"]
@@ -106,7 +90,7 @@ def parallel_margin(pivot: Array) -> Array:
 
 
 def evaluate_states(
-    name: str, robot: Robot, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
+    name: str, robot: Robot, states: tuple[Array, ...], flags: Array, **options: Any
 ) -> dict[str, Array]:
     """Results, parallel margins and margins of states (batch dimensions broadcast); weak states by the tree.
 
@@ -115,10 +99,10 @@ def evaluate_states(
         robot: the robot.
         states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
         flags: of the iteration (...).
-        options: its keyword arguments.
+        **options: its keyword arguments.
     """
-    results = program(name, robot, options)(*states)
-    results = strengthened(robot, results, states, flags, pivoted(name, robot, options))
+    results = program(name, robot, **options)(*states)
+    results = strengthened(robot, results, states, flags, pivoted(name, robot, **options))
     margin = parallel_margin(results.pop("pivot"))
     return {**results, "parallel_margin": margin}
 
@@ -131,7 +115,7 @@ def at_states(
     load: Callable[[Array, Array], Array] | None = None,
     guess: Any = None,
     outputs: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> States:
     """A function of `model_functions` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
 
@@ -143,13 +127,13 @@ def at_states(
         load: gives its last input at (x, y), where that depends on the pose.
         guess: solutions near by, for robots that need iteration.
         outputs: the outputs that are kept; its own choice if None.
-        options: keyword arguments of the function that the tree has too.
+        **options: keyword arguments of the function that the tree has too.
     """
-    own = dict(options or {})
-    shaping = own if outputs is None else own | {"outputs": outputs}
-    by_tree = pivoted(name, robot, own)
+    by_tree = pivoted(name, robot, **options)
+    if outputs is not None:
+        options["outputs"] = outputs
     function = getattr(model_functions, name)
-    return evaluated(function, robot, x, *others, load=load, guess=guess, options=shaping, pivoted=by_tree)
+    return evaluated(function, robot, x, *others, load=load, guess=guess, options=options, pivoted=by_tree)
 
 
 def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:

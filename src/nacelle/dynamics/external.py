@@ -24,7 +24,7 @@ from nacelle.dynamics.state import State
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.pose_input import checked_actuators
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, cross, pack
 
@@ -112,25 +112,10 @@ def wrenches_on_bodies(robot: Robot, x: Array, y: Array, external: Mapping[str, 
     return result
 
 
-def twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
-    """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
-    n = robot.motion.n
-    v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)
-    return v, checked_rates(robot, "the acceleration a", np.zeros(n) if a is None else a)
-
-
 def checked_forces(robot: Robot, forces: Any, what: str = "tau") -> Array:
     """Take actuator forces (..., actuators), N or N m; zero if None.
 
     Raises:
         KinematicsError: if the shape is wrong.
     """
-    count = len(robot.actuators)
-    checked = np.zeros(count) if forces is None else np.asarray(forces, dtype=float)
-    if checked.shape[-1:] != (count,):
-        names = ", ".join(actuator.name for actuator in robot.actuators)
-        raise KinematicsError(
-            f"{robot.name} has {count} actuators ({names}), so {what} has the shape (..., {count}), "
-            f"got {checked.shape}"
-        )
-    return checked
+    return checked_actuators(robot, np.zeros(len(robot.actuators)) if forces is None else forces, what)

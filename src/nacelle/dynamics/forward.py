@@ -25,15 +25,16 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import checked_forces, twist_and_derivative
+from nacelle.dynamics.external import checked_forces
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import without_inertia_at
-from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, SingularError
+from nacelle.kinematics.jacobian import direct_jacobian
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
-from nacelle.spatial.solve import solve_batch
 
 Coordinates = Literal["platform", "actuators"]
 
@@ -91,9 +92,9 @@ def forward_dynamics(
     forces = checked_forces(robot, () if tau is None else tau)
     inputs: tuple[Array, ...] = (v, forces) if external else (v, forces, np.zeros(robot.motion.n))
     load = partial(external_load, robot, external=external) if external else None
-    options = Settings(friction, smooth).options
+    physics = Physics(friction, smooth)
     try:
-        state = evaluation.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
+        state = evaluation.at_states("forward", robot, x, *inputs, load=load, guess=guess, physics=physics)
     except SingularError as error:
         if error.kind == "mass":
             raise
@@ -162,9 +163,9 @@ def bias_forces(
     """
     v, _ = twist_and_derivative(robot, v, None)
     platform = _platform(coordinates)
-    options = Settings(friction, smooth).options
+    physics = Physics(friction, smooth)
     outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
-    results = evaluation.at_states("bias", robot, x, v, guess=guess, outputs=outputs, options=options).results
+    results = evaluation.at_states("bias", robot, x, v, guess=guess, outputs=outputs, physics=physics).results
     if platform:
         return np.asarray(results["h"])
     J = _direct(robot, results["A"])
@@ -242,14 +243,12 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
-    return _energies(robot, x, v, guess, smooth)["dissipation"]
+    return _energies(robot, x, v, guess, Physics(smooth=smooth))["dissipation"]
 
 
-def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
+def _energies(robot: Robot, x: Any, v: Any, guess: Any, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     v, _ = twist_and_derivative(robot, v, None)
-    width = Settings(smooth=smooth).smooth
-    options = {} if width is None else {"smooth": width}
-    return evaluation.at_states("energies", robot, x, v, guess=guess, options=options).results
+    return evaluation.at_states("energies", robot, x, v, guess=guess, physics=physics).results
 
 
 def _platform(coordinates: str) -> bool:
@@ -261,6 +260,4 @@ def _platform(coordinates: str) -> bool:
 def _direct(robot: Robot, A: Array) -> Array:
     """J_r from its inverse."""
     require_driven(robot, "coordinates='actuators' need")
-    if A.shape[-1] == A.shape[-2]:
-        return solve_batch(A, np.broadcast_to(np.eye(A.shape[-1]), A.shape))
-    return np.asarray(np.linalg.pinv(A))
+    return direct_jacobian(A, pseudo=A.shape[-1] != A.shape[-2])

@@ -42,7 +42,7 @@ from nacelle.dynamics.derivatives.derivatives import force_changes
 from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.jacobian import jacobian, sample_poses
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.dynamics.state import state_at_rest
 from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
@@ -50,18 +50,13 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.underactuated import require_driven
-from nacelle.model.joint import Interval, Joint, Primitive, Spring
+from nacelle.model.joint import Interval, Primitive, Spring
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, cross, pack
-from nacelle.tree.actuation import actuator_rows, rate_rows
-
-
-def spring_axes(joint: Joint) -> tuple[int, ...]:
-    """The axes of a joint along which a spring may act: all but spherical joints."""
-    return tuple(k for k, primitive in enumerate(joint.primitives) if primitive is not Primitive.SPHERICAL)
+from nacelle.tree.actuation import rate_rows
 
 
 def chosen_axes(
@@ -81,11 +76,13 @@ def chosen_axes(
     for name in names:
         if name not in all_names:
             raise KinematicsError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, all_names)}")
-        own = spring_axes(robot.joints[all_names.index(name)])
+        j = all_names.index(name)
+        joint = robot.joints[j]
+        # A spring may act along all axes but those of spherical joints.
+        own = [(j, k) for k, axis in enumerate(joint.primitives) if axis is not Primitive.SPHERICAL]
         if not own:
-            kind = robot.joints[all_names.index(name)].kind
-            raise KinematicsError(f"the joint {name} is {kind} and has no axis for a spring")
-        axes += [(all_names.index(name), number) for number in own]
+            raise KinematicsError(f"the joint {name} is {joint.kind} and has no axis for a spring")
+        axes += own
     if len(set(axes)) < len(axes):
         raise KinematicsError(f"a joint is named twice in springs: {', '.join(names)}")
     return tuple(axes)
@@ -146,9 +143,9 @@ def balance_columns(
     return {
         "q": pack([state.now.coordinate(joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
-        "held": generalised_force(state, np.zeros(n), Settings(friction=False)),
+        "held": generalised_force(state, np.zeros(n), WITHOUT_FRICTION),
         "weight": np.stack(weights) if weights else np.zeros((0, n)),
-        "A": actuator_rows(robot, motion) @ state.moving.U,
+        "A": state.inverse_jacobian,
     }
 
 

@@ -45,9 +45,9 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import evaluation, reference
 from nacelle.dynamics.evaluation import MeasuredState, at_measured, external_load
-from nacelle.dynamics.external import checked_forces, twist_and_derivative
+from nacelle.dynamics.external import checked_forces
+from nacelle.dynamics.physics import Physics, above_zero
 from nacelle.dynamics.reference import supported
-from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
@@ -56,6 +56,7 @@ from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.one_state import OneState, Ordinary
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
@@ -258,7 +259,7 @@ def inverse_dynamics(
             determined; in a batch it is flagged, with NaN.
         UnderactuatedError: if nothing drives some motions, and `free` does not name as many coordinates.
     """
-    options = Settings(friction, smooth).options
+    physics = Physics(friction, smooth)
     if len(free):
         if formulation not in ("auto", "compact"):
             raise KinematicsError("free accelerations are found by the formulation compact")
@@ -274,21 +275,21 @@ def inverse_dynamics(
             preload=preload,
             free=free,
             guess=guess,
-            options=options,
+            physics=physics,
         )
     if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
-        return _from_measured(robot, x, options, others | {"weight": weights, "preload": preload})
+        return _from_measured(robot, x, physics, others | {"weight": weights, "preload": preload})
     v, a = twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
-        single = _single(robot, formulation, tuple(options.items()))
+        single = _single(robot, formulation, physics)
         one = single.state(x, guess, v, a)
         if one is not None:
             return single.result(robot, one)
     poses, y, flags = solved(robot, x, v, a, guess=guess)
     formulation = _formulation(robot, formulation, shared)
-    options |= _weight_options(robot, weights)
+    options = {"physics": physics, **_weight_options(robot, weights)}
     held = checked_forces(robot, preload, "preload")
     load = external_load(robot, poses, y, external)
     if preload is not None:
@@ -314,7 +315,7 @@ def _free_inverse(
     preload: Any,
     free: Sequence[str] | str,
     guess: Any,
-    options: Mapping[str, Any],
+    physics: Physics,
 ) -> InverseDynamics:
     """Forces and the accelerations that are left free: [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L.
 
@@ -328,7 +329,7 @@ def _free_inverse(
         preload: forces of the actuators that are given.
         free: coordinates whose accelerations are unknown.
         guess: solutions near by.
-        options: of friction.
+        physics: what the equations of motion include.
     """
     places = free_places(robot, free)
     v, a = twist_and_derivative(robot, v, a)
@@ -336,7 +337,7 @@ def _free_inverse(
     a[..., list(places)] = 0.0
     held = checked_forces(robot, preload, "preload")
     state = evaluation.at_states(
-        "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", options=options
+        "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", physics=physics
     )
     x, y, results, flags = state
     flags = flags | np.where(np.all(np.isfinite(a), axis=-1), 0, int(Flag.INVALID))
@@ -413,10 +414,10 @@ def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
 
 
 def _from_measured(
-    robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
+    robot: Robot, state: MeasuredState, physics: Physics, others: Mapping[str, Any]
 ) -> InverseDynamics:
     """Forces at an element state, flagged by the pose that it has."""
-    x, y, results, flags = at_measured("inverse", robot, state, options, others)
+    x, y, results, flags = at_measured("inverse", robot, state, {"physics": physics}, others)
     margin = results.pop("parallel_margin")
     flags = flagged(robot, x, y, results, margin, flags)
     results["force"][failed(flags)] = np.nan
@@ -442,8 +443,8 @@ def _evaluate(
 ) -> dict[str, Array]:
     """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
     if formulation == "compact":
-        return evaluation.evaluate_states("inverse", robot, states, flags, options)
-    return dict(_program(robot, formulation, options)(*states))
+        return evaluation.evaluate_states("inverse", robot, states, flags, **options)
+    return dict(_program(robot, formulation, **options)(*states))
 
 
 def flagged(
@@ -499,20 +500,20 @@ class _Single(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def _single(robot: Robot, formulation: str, options: tuple[tuple[str, Any], ...]) -> _Single:
+def _single(robot: Robot, formulation: str, physics: Physics) -> _Single:
     """Inverse dynamics at one state of a robot, prepared once."""
     formulation = _formulation(robot, formulation)
     fixed = formulation == "compact"
     lowest = None if fixed else {"parallel_margin": NEAR_PARALLEL}
-    state = OneState(robot, lambda: _program(robot, formulation, dict(options)), lowest)
+    state = OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
     return _Single(formulation, state, fixed)
 
 
-def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Compiled:
+def _program(robot: Robot, formulation: str, **options: Any) -> Compiled:
     """The compiled function of (x, y, v, a, load) that finds the forces."""
     if formulation == "compact":
-        return evaluation.program("inverse", robot, options)
-    return native(reference.inverse, robot, (("formulation", formulation), *options.items()))
+        return evaluation.program("inverse", robot, **options)
+    return native(reference.inverse, robot, formulation=formulation, **options)
 
 
 def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:

@@ -5,6 +5,16 @@
 v (n,) reduced twist, m/s and rad/s in base axes, q_a' (actuators,) rates of the actuators, rad/s or m/s. The
 legs give J_r^-1 (actuators, n); J_r is its inverse, for redundant actuation its pseudo-inverse. The
 transposes take forces the other way: F = J_r^-T Gamma along v.
+
+Poses around the reference that a robot can hold.
+
+From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are drawn uniformly,
+
+    |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
+
+and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
+if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
+is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
 """
 
 from __future__ import annotations
@@ -44,8 +54,6 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
 
 # Half the width of the box from which poses are drawn: in the robot's size, or rad.
 _REACH = 0.2
-
-
 # A pose whose conditioning is below this part of that in the reference is too near a singularity.
 _POOR = 0.2
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
@@ -87,7 +87,7 @@ def friction_effort(joint: Joint, number: int, rate: Array, smooth: float | None
 
 
 def axis_effort(
-    state: State, index: int, number: int, rate: Array, acceleration: Array, settings: Settings
+    state: State, index: int, number: int, rate: Array, acceleration: Array, physics: Physics
 ) -> Array:
     """What an axis of a joint requires (k,), N or N m: friction, spring and rotor.
 
@@ -97,19 +97,19 @@ def axis_effort(
         number: of the axis in the joint.
         rate: of the axis (1,), rad/s or m/s, of a spherical joint the relative angular velocity (3,).
         acceleration: its derivative, rad/s^2 or m/s^2; of joints without a rotor it does not count.
-        settings: what is included.
+        physics: what is included.
     """
     joint = state.robot.joints[index]
     total: Array = np.zeros(len(rate))
-    if settings.friction:
-        total = friction_effort(joint, number, rate, settings.smooth)
-    spring = joint.springs[number] if joint.springs else None
+    if physics.friction:
+        total = friction_effort(joint, number, rate, physics.smooth)
+    spring = joint.springs[number] if physics.springs and joint.springs else None
     if spring is not None:
         total = total + spring.held_force(state.now.coordinate(index, number))
     if stop_of(joint, number) is not None:
         q = state.now.coordinate(index, number)
-        total = total + pack([stop_effort(joint, number, q, rate[0], spring=True, damper=settings.friction)])
-    for rotor, inertia in rotors(state.robot):
+        total = total + pack([stop_effort(joint, number, q, rate[0], physics)])
+    for rotor, inertia in rotors(state.robot) if physics.inertia else ():
         if rotor == index:
             total = total + inertia * acceleration
     return total
@@ -149,7 +149,7 @@ class Effort(NamedTuple):
     values: Array
 
 
-def joint_efforts(state: State, u_dot: Array, settings: Settings) -> list[Effort]:
+def joint_efforts(state: State, u_dot: Array, physics: Physics) -> list[Effort]:
     """Efforts (N, N m) of all joints, active and passive, in the tree and at closures, at u_dot (rates,).
 
     Along each axis friction(q') + k (q - q_0) + i^2 J q'', the last for rotors behind gears of ratio i.
@@ -163,6 +163,6 @@ def joint_efforts(state: State, u_dot: Array, settings: Settings) -> list[Effort
             bias = rotor_bias(state, index)
             acceleration = rotor_rows(robot, motion, index) @ u_dot + bias
         for number, rows in enumerate(rate_rows(robot, motion, index)):
-            values = axis_effort(state, index, number, rows @ state.moving.u, acceleration, settings)
+            values = axis_effort(state, index, number, rows @ state.moving.u, acceleration, physics)
             efforts.append(Effort(index, number, rows, values))
     return efforts

@@ -16,7 +16,7 @@ from nacelle.compile.closing import GIVEN
 from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.solve.unknowns import closing_of
@@ -116,7 +116,7 @@ def model(
     if parameters is not None and not name.endswith("regressor"):
         raise KinematicsError(f"the model {name} has no columns of parameters; regressors have")
     robot = robot.alike
-    options = Settings(friction, smooth).options | column_options(parameters)
+    options = {"physics": Physics(friction, smooth), **column_options(parameters)}
     guard = " pivot" if guarded else ""
     if input != "pose":
         open_room(PAPERS)

@@ -57,7 +57,7 @@ touch are determined.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -67,12 +67,12 @@ from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.external import wrenches_on_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.mechanism.assembly import generic_poses
+from nacelle.kinematics.mechanism.assembly import generic_poses, rotation_mask
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.native import native
@@ -98,8 +98,7 @@ def reaction_terms(
     external: Array,
     point: OperatingPoint,
     *,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """What the balance is made of, at a point under external wrenches (bodies, 6).
 
@@ -112,10 +111,10 @@ def reaction_terms(
     u_dot = state.moving.U @ point.a + state.moving.bias
     applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
-    settings = with_forces_between(state, Settings(friction, smooth, applied))
-    for body, (f, n) in body_wrenches(state, u_dot, settings.external).items():
+    state = with_forces_between(replace(state, external=applied), physics)
+    for body, (f, n) in body_wrenches(state, u_dot).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
-    efforts = axis_efforts(state, u_dot, point.tau, settings)
+    efforts = axis_efforts(state, u_dot, point.tau, physics)
     along: list[Scalar] = [0.0] * robot.platform_nv
     for index, joint in enumerate(robot.tree_joints):
         for number, primitive in enumerate(joint.primitives):
@@ -167,13 +166,13 @@ def idle_spins(robot: Robot) -> list[Spin]:
     return [spin for spins in mechanism_of(robot).spins for spin in spins]
 
 
-def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:
+def axis_efforts(state: State, u_dot: Array, tau: Array, physics: Physics) -> dict[tuple[int, int], Array]:
     """Efforts that act on the successor along axes of joints, by joint and axis: what drives less what holds.
 
     Actuator less friction, spring and rotor; of a spherical joint three numbers, along the axes of its rates.
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
-    for effort in joint_efforts(state, u_dot, settings):
+    for effort in joint_efforts(state, u_dot, physics):
         place = effort.joint, effort.number
         efforts[place] = efforts[place] - effort.values if place in efforts else -effort.values
     return efforts
@@ -257,14 +256,12 @@ def balance_structure(robot: Robot) -> BalanceStructure:
     afloat = np.concatenate([brings[owner], platform[spinning]])
     moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
     joint_of = np.full(m + robot.nv, -1)
-    revolute = [False] * 3 + [True] * (m - 3)
     for j, joint in enumerate(robot.tree_joints):
         joint_of[first[j] : first[j] + joint.nv] = j
-        revolute += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
     felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
     size = robot.size
     coupled = np.zeros(felt.shape)
-    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(revolute, size, 1.0)
+    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(rotation_mask(robot), size, 1.0)
     for k in np.flatnonzero([joint.is_coupling for joint in robot.closures]).tolist():
         place = owner.tolist().index(k)
         for rate, factor in coupling_rates(robot, robot.closures[k]).items():
@@ -468,9 +465,10 @@ def joint_reactions(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
         SingularError: if a single pose is singular; in a batch it is flagged, with NaN.
     """
-    settings = Settings(friction, smooth)
-    given: dict[str, Any] = {"external": external, "guess": guess, **settings.options}
-    point, flags = operating_point(robot, x, v, a=a, tau=force, **given)
+    physics = Physics(friction, smooth)
+    point, flags = operating_point(
+        robot, x, v, a=a, tau=force, external=external, physics=physics, guess=guess
+    )
     if force is not None and a is not None:
         _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
@@ -481,7 +479,7 @@ def joint_reactions(
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
     good = np.flatnonzero(~failed(flags).ravel())
-    program = native(reaction_terms, robot, tuple(settings.options.items()))
+    program = native(reaction_terms, robot, physics=physics)
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]

@@ -17,6 +17,7 @@ eigenvectors of eigenvalues that are zero up to rounding are the motions without
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,8 +26,8 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at, state_at_rest
 from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_figure, mass_matrix
 from nacelle.errors import KinematicsError, SingularError, did_you_mean
@@ -42,7 +43,7 @@ from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import PAPERS, open_room, physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
-from nacelle.tree.actuation import actuator_biases, actuator_rows
+from nacelle.tree.actuation import actuator_biases
 
 # Eigenvalues of the scaled matrix below this are zero up to rounding.
 _ROUNDING = 1e-13
@@ -120,7 +121,7 @@ class Formulation(NamedTuple):
     """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
 
     source: str
-    generalised_force: Callable[[State, Array, Settings], Array]
+    generalised_force: Callable[[State, Array, Physics], Array]
     reason_not: Callable[[Mechanism], str] = lambda _: ""
 
 
@@ -164,21 +165,19 @@ def inverse(
     load: Array,
     *,
     formulation: str = "tree",
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
     weights: tuple[float, ...] | None = None,
 ) -> dict[str, Array]:
     """Actuator forces (actuators,), generalised force (n,), N or N m; parallel margin, margins of legs."""
     state = state_at(robot, x, y, v)
     chosen = supported(formulation, state.mechanism)
-    F = chosen.generalised_force(state, a, Settings(friction, smooth)) - load
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    F = chosen.generalised_force(state, a, physics) - load
     rows, columns = scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
     if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
-    force, margin = least_norm_forces(A, F, shared, units=columns)
+    force, margin = least_norm_forces(state.inverse_jacobian, F, shared, units=columns)
     return {
         "force": force,
         "generalised": F,
@@ -197,19 +196,27 @@ def regressor(
     *,
     columns: Columns = None,
     signs: Signs = None,
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
     linear = with_axisymmetric_rods(with_linear_forms(robot, columns, signs))
-    results = inverse(linear, x, y, v, a, none, **options)
+    results = inverse(linear, x, y, v, a, none, physics=physics)
     Y = coefficients(results["force"], column_count(robot, columns))
     return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
-    robot: Robot, x: Array, y: Array, v: Array, v_ref: Array, a_ref: Array, **options: Any
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    v_ref: Array,
+    a_ref: Array,
+    *,
+    physics: Physics = ALL_TERMS,
+    **columns: Any,
 ) -> dict[str, Array]:
     """Y (actuators, parameters) along a reference v_ref, a_ref at the twist v; friction and springs at v."""
     state = state_at(robot, x, y, v)
@@ -217,11 +224,11 @@ def reference_regressor(
     motions = reference_motions(state.mechanism, v, v_ref, a_ref, rotation_rows @ v, rotation_rows @ v_ref)
     still = np.zeros(len(v))
     # Springs cancel between the first two motions, and are in the third with the weights.
-    results = regressor(robot, x, y, v, still, **options)
-    rigid = {**options, "friction": False}
-    Y = results["Y"] - regressor(robot, x, y, v, still, **rigid)["Y"]
+    results = regressor(robot, x, y, v, still, physics=physics, **columns)
+    rigid = replace(physics, friction=False)
+    Y = results["Y"] - regressor(robot, x, y, v, still, physics=rigid, **columns)["Y"]
     for weight, twist, a in motions:
-        Y = Y + weight * regressor(robot, x, y, twist, a, **rigid)["Y"]
+        Y = Y + weight * regressor(robot, x, y, twist, a, physics=rigid, **columns)["Y"]
     return {**results, "Y": Y}
 
 
@@ -234,15 +241,13 @@ def forward(
     tau: Array,
     load: Array,
     *,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
     state = state_at(robot, x, y, v)
     zero = np.zeros(robot.motion.n)
-    h = generalised_force(state, zero, Settings(friction, smooth))
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    M = mass_matrix(state)
+    h = generalised_force(state, zero, physics)
+    A, M = state.inverse_jacobian, mass_matrix(state)
     a = solve(M, A.T @ tau + load - h, "spd")
     return {"acceleration": a, "pivot": pack([mass_figure(M)])[0], "margins": state.margins()}
 
@@ -251,18 +256,16 @@ def forward(
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at_rest(robot, x, y)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    A = state.inverse_jacobian
     return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def bias(
-    robot: Robot, x: Array, y: Array, v: Array, *, friction: bool = True, smooth: float | None = None
-) -> dict[str, Array]:
+def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
-    h = generalised_force(state, np.zeros(robot.motion.n), Settings(friction, smooth))
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    h = generalised_force(state, np.zeros(robot.motion.n), physics)
+    A = state.inverse_jacobian
     biases = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
     return {
         "h": h,
@@ -277,18 +280,18 @@ def bias(
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     state = state_at_rest(robot, x, y)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
+    A = state.inverse_jacobian
     return {"g": gravity_force(state), "A": A, "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None = None) -> dict[str, Array]:
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     state = state_at(robot, x, y, v)
     return {
         "kinetic": pack([kinetic(state)])[0],
         "potential": pack([potential(state)])[0],
-        "dissipation": pack([dissipated_power(state, smooth)])[0],
+        "dissipation": pack([dissipated_power(state, physics)])[0],
         "margins": state.margins(),
     }
 

@@ -23,14 +23,13 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.evaluation import Evaluated, MeasuredState, at_measured
-from nacelle.dynamics.external import twist_and_derivative
+from nacelle.dynamics.evaluation import MeasuredState, at_measured
 from nacelle.dynamics.inverse import flagged
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.motion import States, solved
+from nacelle.kinematics.pose_input import checked_rates, twist_and_derivative
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -109,7 +108,7 @@ def regressor(
         raise KinematicsError("give parameters, or legs that share theirs, not both")
     if parameters is None and (shared is not None or robot.shared is not None):
         parameters = choose(robot, "nothing", shared)
-    options = Settings(friction, smooth).options | column_options(parameters)
+    options = {"physics": Physics(friction, smooth), **column_options(parameters)}
     if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "reference v_ref": v_ref, "reference a_ref": a_ref}
         return _flagged(
@@ -124,11 +123,11 @@ def regressor(
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, rates = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *rates, guess=guess)
-    results = evaluation.evaluate_states(name, robot, (poses, y, *rates), flags, options)
-    return _flagged(robot, Evaluated(poses, y, results, flags), parameters)
+    results = evaluation.evaluate_states(name, robot, (poses, y, *rates), flags, **options)
+    return _flagged(robot, States(poses, y, results, flags), parameters)
 
 
-def _flagged(robot: Robot, at: Evaluated, parameters: ParameterSet | None) -> Regressor:
+def _flagged(robot: Robot, at: States, parameters: ParameterSet | None) -> Regressor:
     """The regressor with flags, and what its columns belong to."""
     poses, y, results, flags = at
     margin = results.pop("parallel_margin")

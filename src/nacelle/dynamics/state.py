@@ -11,13 +11,18 @@ the tree start from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from nacelle.kinematics.configuration import Configuration, configuration, moving, resting
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.spatial.screw import Wrench
+from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.rates import MovingTree
 
 
@@ -28,10 +33,12 @@ class State:
     Attributes:
         now: the robot with all positions.
         moving: all rates u = U v, and their bias accelerations: u' = U dv/dt + bias.
+        external: wrenches that act on bodies from outside, about their origins, base axes, N and N m.
     """
 
     now: Configuration
     moving: MovingTree
+    external: Mapping[int, Wrench] = field(default_factory=dict)
 
     @property
     def robot(self) -> Robot:
@@ -42,6 +49,11 @@ class State:
     def mechanism(self) -> Mechanism:
         """Its analysis."""
         return self.now.mechanism
+
+    @property
+    def inverse_jacobian(self) -> Array:
+        """J_r^-1 (actuators, n): rates of the actuators from the reduced twist."""
+        return np.asarray(actuator_rows(self.robot, self.now.motion) @ self.moving.U)
 
     def margins(self) -> Array:
         """How far every leg is from a serial singularity (legs,), 0 there (`nacelle.kinematics.margins`)."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.model.leg import BASE, PLATFORM
@@ -31,13 +31,13 @@ from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 from nacelle.spatial.solve import spd_figure
 
 
-def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
+def tree_forces(state: State, u_dot: Array, physics: Physics) -> Array:
     """Generalised forces of the tree Gamma_tr (rates,), N or N m, at accelerations u_dot (rates,)."""
     robot, motion = state.robot, state.now.motion
-    settings = with_forces_between(state, settings)
+    state = with_forces_between(state, physics)
     # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
     carried: dict[int, Array] = {}
-    for body, wrench in body_wrenches(state, u_dot, settings.external).items():
+    for body, wrench in body_wrenches(state, u_dot).items():
         f, n = wrench.about(motion.poses[body].p)
         carried[body] = pack([*f, *n])
     forces: list[Array | float] = [0.0] * motion.columns.shape[1]
@@ -55,15 +55,15 @@ def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
         for k in range(robot.platform_nv):
             forces[k] = motion.columns[:, k] @ carried[PLATFORM]
     total = pack(forces)
-    for effort in joint_efforts(state, u_dot, settings):
+    for effort in joint_efforts(state, u_dot, physics):
         total = total + effort.rows.T @ effort.values
     return np.asarray(total)
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist that the motion requires: U^T Gamma_tr."""
     u_dot = state.moving.U @ a + state.moving.bias
-    return np.asarray(state.moving.U.T @ tree_forces(state, u_dot, settings))
+    return np.asarray(state.moving.U.T @ tree_forces(state, u_dot, physics))
 
 
 # Pivots of a mass matrix below 1e-11 of its diagonal are weak: a hundredth of this figure.

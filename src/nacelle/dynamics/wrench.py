@@ -11,8 +11,6 @@ here: they differ in the motion that they give to it, and in the directions alon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from nacelle.dynamics.state import State
@@ -38,7 +36,7 @@ def inertial_wrench(parameters: Array, a: Array, w: Array, w_dot: Array) -> Wren
     return Wrench(f, cross(h, a) + I @ w_dot + cross(w, I @ w))
 
 
-def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array, external: Wrench | None) -> Wrench:
+def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array) -> Wrench:
     """Wrench about a body's origin, base axes: inertia less weight less external.
 
     Args:
@@ -47,7 +45,6 @@ def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array, exter
         a: acceleration of its origin (3,), base axes, m/s^2.
         w: angular velocity (3,), base axes, rad/s.
         w_dot: angular acceleration (3,), base axes, rad/s^2.
-        external: what acts on it from outside.
     """
     total = Wrench(np.zeros(3), np.zeros(3))
     if has_mass(state.robot, body):
@@ -55,23 +52,22 @@ def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array, exter
         R, p = state.now.motion.poses[body].R, body_parameters(state.robot, body)
         own = R.T @ (a - np.asarray(state.robot.gravity)), R.T @ w, R.T @ w_dot
         total = inertial_wrench(p, *own).in_axes(R)
-    return total if external is None else total.minus(external)
+    return total.minus(state.external[body]) if body in state.external else total
 
 
-def body_wrenches(state: State, u_dot: Array, external: Mapping[int, Wrench]) -> dict[int, Wrench]:
+def body_wrenches(state: State, u_dot: Array) -> dict[int, Wrench]:
     """Wrenches [f; n] at their origins, base axes, N and N m, of bodies with mass or an external wrench.
 
     Args:
-        state: where the robot is and how it moves.
+        state: where the robot is, how it moves, and what acts on it from outside.
         u_dot: accelerations of the tree's rates (rates,).
-        external: wrenches from outside by body.
     """
     motion, velocity = state.now.motion, state.moving.velocity
     wrenches: dict[int, Wrench] = {}
     for body, pose in enumerate(motion.poses):
-        if body != BASE and (has_mass(state.robot, body) or body in external):
+        if body != BASE and (has_mass(state.robot, body) or body in state.external):
             movers, twist = motion.movers[body], velocity.twists[body]
             rate = velocity.biases[body] + motion.columns[:, movers] @ u_dot[movers]
             a = point_acceleration(twist, rate, pose.p)
-            wrenches[body] = body_wrench(state, body, a, twist[3:], rate[3:], external.get(body))
+            wrenches[body] = body_wrench(state, body, a, twist[3:], rate[3:])
     return wrenches

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.physics import Physics
 from nacelle.elastic.condensed.models import (
     condensed_energies,
     condensed_flow,
@@ -51,8 +52,6 @@ from nacelle.spatial.scalar import Array
 FORMS = ("condensed", "general", "assembled")
 # Beyond so many dependent rates one program with all its solves takes too long to compile.
 _LARGEST_PROGRAM = 12
-
-Options = tuple[tuple[str, Any], ...]
 
 
 class Undeformed(NamedTuple):
@@ -124,19 +123,19 @@ class ElasticForm(ABC):
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size)."""
 
-    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+    def inverse(self, p: Array, y: Array, a: Array, physics: Physics) -> dict[str, Array]:
         """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
-        result: dict[str, Array] = native(self.programs.inverse, self.robot, options)(p, y, a)
+        result: dict[str, Array] = native(self.programs.inverse, self.robot, physics=physics)(p, y, a)
         return result
 
-    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+    def forward(self, p: Array, y: Array, tau: Array, physics: Physics) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
         # A program with one result gives it without its name.
-        return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau))
+        return np.asarray(native(self.programs.forward, self.robot, physics=physics)(p, y, tau))
 
-    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+    def energies(self, p: Array, y: Array, physics: Physics) -> dict[str, Array]:
         """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
-        result: dict[str, Array] = native(self.programs.energies, self.robot, options)(p, y)
+        result: dict[str, Array] = native(self.programs.energies, self.robot, physics=physics)(p, y)
         return result
 
 
@@ -207,7 +206,7 @@ class Assembled(General):
     programs = General.programs._replace(flow=None)
 
     def _closing(self, p: Array) -> tuple[Array, float]:
-        result = native_plain(elastic_gaps, self.robot, ())(p)
+        result = native_plain(elastic_gaps, self.robot)(p)
         plan = self.plan
         step = np.zeros(plan.extended.embedding.shape[1])
         step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
@@ -216,7 +215,7 @@ class Assembled(General):
     def stepped(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
         plan = self.plan
-        A = np.asarray(native_plain(elastic_gaps, self.robot, ())(p)["A"])
+        A = np.asarray(native_plain(elastic_gaps, self.robot)(p)["A"])
         r = np.zeros(plan.extended.embedding.shape[1])
         r[list(plan.independent)] = step
         r[list(plan.dependent)] = -np.linalg.solve(
@@ -224,31 +223,31 @@ class Assembled(General):
         )
         return self.closed(np.asarray(positions.stepped(plan.extended, p, r)))
 
-    def solved(self, p: Array, y: Array, options: Options) -> tuple[dict[str, Array], Array, Array, Array]:
+    def solved(self, p: Array, y: Array, physics: Physics) -> tuple[dict[str, Array], Array, Array, Array]:
         """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
         plan = self.plan
         D, I = list(plan.dependent), list(plan.independent)
         size = plan.extended.embedding.shape[1]
-        A = np.asarray(native_plain(elastic_gaps, self.robot, ())(p)["A"])
+        A = np.asarray(native_plain(elastic_gaps, self.robot)(p)["A"])
         J = np.zeros((*p.shape[:-1], size, plan.n))
         J[..., I, range(plan.n)] = 1.0
         J[..., D, :] = -np.linalg.solve(A[..., :, D], A[..., :, I])
         r = np.einsum("...ij,...j->...i", J, y)
-        terms: dict[str, Array] = native_plain(elastic_terms, self.robot, options)(p, r)
+        terms: dict[str, Array] = native_plain(elastic_terms, self.robot, physics=physics)(p, r)
         bias = np.zeros_like(r)
         bias[..., D] = -np.linalg.solve(A[..., :, D], np.asarray(terms["second"])[..., None])[..., 0]
         return terms, J, r, bias
 
-    def _reduced(self, p: Array, y: Array, options: Options) -> tuple[Array, Array]:
-        terms, J, _, bias = self.solved(p, y, options)
+    def _reduced(self, p: Array, y: Array, physics: Physics) -> tuple[Array, Array]:
+        terms, J, _, bias = self.solved(p, y, physics)
         MJ = np.asarray(terms["M"]) @ J
         M = np.swapaxes(J, -1, -2) @ MJ
         h = np.asarray(terms["h"]) + np.einsum("...ij,...j->...i", np.asarray(terms["M"]), bias)
         return M, np.einsum("...ij,...i->...j", J, h)
 
-    def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
+    def inverse(self, p: Array, y: Array, a: Array, physics: Physics) -> dict[str, Array]:
         """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
-        M, c = self._reduced(p, y, options)
+        M, c = self._reduced(p, y, physics)
         k = self.plan.na
         right = -(np.einsum("...ij,...j->...i", M[..., k:, :k], a) + c[..., k:])
         others = np.linalg.solve(M[..., k:, k:], right[..., None])[..., 0]
@@ -256,16 +255,16 @@ class Assembled(General):
         force = np.einsum("...ij,...j->...i", M[..., :k, :], all_rates) + c[..., :k]
         return {"force": force, "acceleration": others}
 
-    def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
+    def forward(self, p: Array, y: Array, tau: Array, physics: Physics) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
-        M, c = self._reduced(p, y, options)
+        M, c = self._reduced(p, y, physics)
         right = -c
         right[..., : self.plan.na] += tau
         return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
 
-    def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
+    def energies(self, p: Array, y: Array, physics: Physics) -> dict[str, Array]:
         """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
-        terms, _, r, _ = self.solved(p, y, options)
+        terms, _, r, _ = self.solved(p, y, physics)
         kinetic = 0.5 * np.einsum("...i,...ij,...j->...", r, np.asarray(terms["M"]), r)
         return {
             "kinetic": kinetic,
@@ -274,7 +273,7 @@ class Assembled(General):
             "rates": r[..., : self.robot.platform_nv + self.robot.nv],
         }
 
-    def derivative(self, s: Array, u: Array, options: Options, *, prescribed: bool) -> Array:
+    def derivative(self, s: Array, u: Array, physics: Physics, *, prescribed: bool) -> Array:
         """Derivative of a state (size + n,) at inputs (actuators,).
 
         Forces, or accelerations if prescribed.
@@ -282,19 +281,19 @@ class Assembled(General):
         p, y = s[: self.size], s[self.size :]
         p, _ = self._closing(p)
         if prescribed:
-            accelerations = np.concatenate([u, self.inverse(p, y, u, options)["acceleration"]])
+            accelerations = np.concatenate([u, self.inverse(p, y, u, physics)["acceleration"]])
         else:
-            accelerations = self.forward(p, y, u, options)
-        r = self.solved(p, y, options)[2]
+            accelerations = self.forward(p, y, u, physics)
+        r = self.solved(p, y, physics)[2]
         return np.concatenate([positions.rates(self.frames, p, r), accelerations])
 
 
 @lru_cache(maxsize=64)
-def native_plain(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
+def native_plain(function: Callable[..., Any], robot: Robot, **options: Any) -> Any:
     """A physics function as native code, not minimised: for large robots that would take long."""
     from nacelle.compile import compile_function
 
-    return compile_function(function, robot, options=dict(options), minimised=False)
+    return compile_function(function, robot, options=options, minimised=False)
 
 
 @dataclass(frozen=True, eq=False)

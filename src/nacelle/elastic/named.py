@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.models import Model
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.elastic.condensed.models import (
     condensed_forward,
     condensed_inverse,
@@ -72,7 +72,7 @@ def elastic_model(
     function = _FUNCTIONS[chosen][ELASTIC_NAMES.index(name)]
     inputs = input_shapes(function, robot)
     assert inputs is not None
-    options = Settings(friction, smooth).options
+    options = {"physics": Physics(friction, smooth)}
     return Model(name, robot, chosen, function, inputs, options, _meaning(robot, chosen), _INCLUDES[chosen])
 
 

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Assembled, ElasticForm, Options, Undeformed, form_of
+from nacelle.elastic.forms import Assembled, ElasticForm, Undeformed, form_of
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -47,13 +47,13 @@ _SHIFT = 1e-6
 _SMALL, _STEPS = 1e-10, 60
 
 
-def rest_accelerations(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_accelerations(form: ElasticForm, p: Array, physics: Physics) -> Array:
     """Accelerations (n - na,) at rest, at positions p (size,), of the rates but the actuators', held."""
     hold = np.zeros(len(form.robot.actuators))
-    return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
+    return np.asarray(form.inverse(p, np.zeros(form.n), hold, physics)["acceleration"])
 
 
-def rest_tangent(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_tangent(form: ElasticForm, p: Array, physics: Physics) -> Array:
     """Derivative (others, others) of these accelerations by steps of the rates, by central differences.
 
     The others are all independent rates but the actuators', which are held: -M^-1 K, 1/s^2.
@@ -64,19 +64,19 @@ def rest_tangent(form: ElasticForm, p: Array, options: Options) -> Array:
         step = np.zeros(form.n)
         step[k] = _SHIFT
         ahead, behind = (
-            rest_accelerations(form, form.stepped(p, sign * step), options) for sign in (1.0, -1.0)
+            rest_accelerations(form, form.stepped(p, sign * step), physics) for sign in (1.0, -1.0)
         )
         columns.append((ahead - behind) / (2.0 * _SHIFT))
     return np.stack(columns, axis=1)
 
 
-def fastest_vibration(form: ElasticForm, p: Array, options: Options) -> float:
+def fastest_vibration(form: ElasticForm, p: Array, physics: Physics) -> float:
     """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
-    values = np.linalg.eigvals(rest_tangent(form, p, options))
+    values = np.linalg.eigvals(rest_tangent(form, p, physics))
     return float(np.sqrt(np.max(np.abs(values))))
 
 
-def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Array]:
+def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Array]:
     """Vibrations with the actuators held: angular frequencies (m,), rad/s, and how much they stretch links.
 
     Returns:
@@ -84,7 +84,7 @@ def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Ar
         rest of it is in bending, shear, torsion and the springs of drives.
     """
     whole = extended(form.robot)
-    values, shapes = np.linalg.eig(rest_tangent(form, p, options))
+    values, shapes = np.linalg.eig(rest_tangent(form, p, physics))
     order = np.argsort(np.abs(values))
     columns = []
     for mode in shapes.T[order]:
@@ -106,7 +106,7 @@ def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Ar
     return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
 
 
-def rest_positions(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
     """Positions at rest under gravity and springs, the actuators where they are.
 
     Raises:
@@ -115,9 +115,9 @@ def rest_positions(form: ElasticForm, p: Array, options: Options) -> Array:
     p = form.closed(p)
     na = len(form.robot.actuators)
     for _ in range(_STEPS):
-        J = rest_tangent(form, p, options)
+        J = rest_tangent(form, p, physics)
         step = np.zeros(form.n)
-        step[na:] = -np.linalg.solve(J, rest_accelerations(form, p, options))
+        step[na:] = -np.linalg.solve(J, rest_accelerations(form, p, physics))
         p = form.stepped(p, step)
         size = float(np.max(np.abs(step)))
         if not np.isfinite(size) or size > form.robot.size:
@@ -192,8 +192,8 @@ class ElasticPlant(CompiledPlant):
         self.form = form_of(robot, form)
         self.prescribed = bool(prescribed)
         self.static = bool(static)
-        self._settings = tuple(Settings(friction, smooth).options.items())
-        options = (*self._settings, ("prescribed", self.prescribed))
+        self.physics = Physics(friction, smooth)
+        options = (("physics", self.physics), ("prescribed", self.prescribed))
         flow: Any = self.form.flow
         super().__init__(robot, LoopModel(flow, elastic_signals), options, _NO_CONSTANTS)
 
@@ -230,7 +230,7 @@ class ElasticPlant(CompiledPlant):
         now = configuration(self.robot, pose, joints.y)
         u = np.asarray(rate_map(now) @ twist, dtype=float)
         p, y = self.form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
-        return np.concatenate([rest_positions(self.form, p, self._settings) if self.static else p, y])
+        return np.concatenate([rest_positions(self.form, p, self.physics) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:
         """Positions p (..., positions) of states (..., size)."""
@@ -264,18 +264,18 @@ class ElasticPlant(CompiledPlant):
         x, _ = mechanism.chart.coordinates(Pose(R, p[..., :3]))
         for name in self.robot.motion.joint_names:
             x[..., mechanism.layout.x_index(name)] = self.form.joint(p, name)
-        rates = np.asarray(self.form.energies(p, self.rates(s), self._settings)["rates"])
+        rates = np.asarray(self.form.energies(p, self.rates(s), self.physics)["rates"])
         return x, rates[..., list(mechanism.independent)]
 
     # ---- what integrators run
 
     def default_step(self, s: Array) -> float:
         """A fixed step, s, that follows the fastest vibration at a state (size,): 2 pi / (40 w)."""
-        return float(2.0 * np.pi / fastest_vibration(self.form, self.positions(s), self._settings) / 40.0)
+        return float(2.0 * np.pi / fastest_vibration(self.form, self.positions(s), self.physics) / 40.0)
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        w = fastest_vibration(self.form, self.positions(s), self._settings)
+        w = fastest_vibration(self.form, self.positions(s), self.physics)
         if step * w < _STABLE:
             return ""
         return (
@@ -300,7 +300,7 @@ class ElasticPlant(CompiledPlant):
 
     def _relevant(self, s: Array) -> tuple[float, float]:
         """Angular frequencies (rad/s) of the fastest vibration that bends, and of the fastest of all."""
-        frequencies, stretch = vibrations(self.form, self.positions(s), self._settings)
+        frequencies, stretch = vibrations(self.form, self.positions(s), self.physics)
         bends = frequencies[stretch < 0.5]
         return float(np.max(bends if bends.size else frequencies)), float(np.max(frequencies))
 
@@ -315,7 +315,7 @@ class ElasticPlant(CompiledPlant):
         assert isinstance(self.form, Assembled)
         if s.ndim > 1:
             return np.stack([self.derivatives(*row) for row in zip(s, u, strict=True)])
-        return self.form.derivative(s, u, self._settings, prescribed=self.prescribed)
+        return self.form.derivative(s, u, self.physics, prescribed=self.prescribed)
 
     def loop_parts(self) -> CompiledPlant:
         """What is compiled with a controller.
@@ -364,14 +364,14 @@ class ElasticPlant(CompiledPlant):
 
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
-        result = self.form.energies(self.positions(s), self.rates(s), self._settings)
+        result = self.form.energies(self.positions(s), self.rates(s), self.physics)
         return {name: result[name] for name in ("kinetic", "potential", "dissipation")}
 
     def forces(self, s: Array, u: Array) -> Array:
         """Actuators' forces (..., actuators), N m or N, at states (..., size), inputs (..., actuators)."""
         if not self.prescribed:
             return np.asarray(u)
-        return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self._settings)["force"])
+        return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self.physics)["force"])
 
     def power(self, s: Array, u: Array) -> Array:
         """Power Gamma . q' of the actuators (...,) at states (..., size), W."""

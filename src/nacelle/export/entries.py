@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of_inputs
 from nacelle.dynamics.models import INPUTS, TAKEN_BY, Model, model
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
@@ -110,7 +110,7 @@ def check_wanted(wanted: Wanted) -> None:
         if group not in GROUPS:
             raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
     try:
-        Settings(wanted.friction, wanted.smooth)
+        Physics(wanted.friction, wanted.smooth)
     except KinematicsError as error:
         raise ExportError(str(error)) from None
 
@@ -165,7 +165,7 @@ def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
             )
         made += controller_entries(wanted.controller, prefix, wanted.wrong)
     if wanted.plant:
-        made += plant_entries(robot, prefix, friction=wanted.friction, smooth=wanted.smooth)
+        made += plant_entries(robot, prefix, Physics(wanted.friction, wanted.smooth))
     return made
 
 

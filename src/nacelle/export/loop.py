@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.compile import make_program
 from nacelle.control.controller import Controller, law_of
 from nacelle.control.kind import ControllerKind, Fields
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.states import SampleStates
 from nacelle.kinematics.kinematic_model import actuator_positions, branch_signs
@@ -185,10 +185,9 @@ PLANT, STATE = "plant", "plant_state"
 """What the flow and the state at a pose are called."""
 
 
-def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | None) -> list[Entry]:
+def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     """The flow of a robot, its encoders, its pose and twist, and the state at these."""
     quat_0 = reference_orientation(mechanism_of(robot))
-    options = Settings(friction, smooth).options
     size, m = state_size(robot), (len(robot.actuators),)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     words = {
@@ -210,7 +209,7 @@ def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | 
         )
 
     def derivative(robot: Robot, s: Array, tau: Array) -> dict[str, Array]:
-        return {"derivative": flow(robot, s, tau, quat_0, **options)}
+        return {"derivative": flow(robot, s, tau, quat_0, physics=physics)}
 
     def encoders(robot: Robot, s: Array) -> dict[str, Array]:
         return {"q": rigid_signals(robot, s, quat_0, ("q",))["q"]}

@@ -97,19 +97,12 @@ def singularities(robot: Robot, x: Any) -> Singularities:
         x: reduced poses (..., nx). A pose beyond a serial singularity is out of reach: flagged, with NaN.
     """
     poses, y, flags = solved(robot, x)
-    mechanism = mechanism_of(robot)
     closures = native(kinematic_model.closure_equations, robot)(poses, y)
-    rows, rates = mechanism.scales
-    J = closures["jacobian"] / rows[:, None] * rates
-    spins = closures["spins"] * rates
-    finite = np.all(np.isfinite(J), axis=(-1, -2))
+    finite = np.all(np.isfinite(closures["jacobian"]), axis=(-1, -2))
     flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
     good = ~failed(flags)
-    J = np.where(good[..., None, None], J, 0.0)
-    spins = np.where(good[..., None, None], spins, 0.0)
-    active = closures["actuators"] * rates
-    active = np.where(good[..., None, None], active, 0.0)
-    serial, constraint, parallel = _measures(mechanism, J, spins, active)
+    known = {name: np.where(good[..., None, None], closures[name], 0.0) for name in _MATRICES}
+    serial, constraint, parallel = _measures(mechanism_of(robot), **known)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
     flags |= np.where(good & (worst < MET), int(Flag.SINGULAR), 0)
     flags |= np.where(good & (worst < NEAR) & (worst >= MET), int(Flag.NEAR_SINGULAR), 0)
@@ -169,18 +162,12 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
         x: reduced pose (nx,).
         y: what iteration has found there (ny,).
     """
-    mechanism = mechanism_of(robot)
     with np.errstate(all="ignore"):
         closures = kinematic_model.closure_equations(
             robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         )
-        rows, scale = mechanism.scales
-        J, spins, active = (
-            np.nan_to_num(np.asarray(closures[name], dtype=float))
-            for name in ("jacobian", "spins", "actuators")
-        )
-        J = J / rows[:, None] * scale
-        serial, constraint, parallel = _measures(mechanism, J, spins * scale, active * scale)
+        known = {name: np.nan_to_num(np.asarray(closures[name], dtype=float)) for name in _MATRICES}
+        serial, constraint, parallel = _measures(mechanism_of(robot), **known)
     worst = float(np.min(serial, initial=1.0))
     if worst <= _CAUSE * min(float(parallel), float(constraint)):
         legs = zip(robot.legs, serial, strict=True)
@@ -196,14 +183,23 @@ def singular_words(kind: str, legs: tuple[str, ...], *, near: bool = False) -> s
     return f"{who} {'almost ' if near else ''}stretched or folded (a {kind} singularity)"
 
 
-def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tuple[Array, Array, Array]:
-    """Serial, constraint and parallel measures of scaled closure Jacobians (..., rows, rates)."""
+# What of the closure equations is measured.
+_MATRICES = ("jacobian", "spins", "actuators")
+
+
+def _measures(
+    mechanism: Mechanism, jacobian: Array, spins: Array, actuators: Array
+) -> tuple[Array, Array, Array]:
+    """Serial, constraint and parallel measures of the closure equations, matrices (..., rows, rates)."""
     robot = mechanism.robot
+    row_scale, rate_scale = mechanism.scales
+    J = jacobian / row_scale[:, None] * rate_scale
+    spins, active = spins * rate_scale, actuators * rate_scale
     batch = J.shape[:-2]
     w = list(mechanism.w_rates)
-    rows = mechanism.assembly.closures.rows
+    closures = mechanism.assembly.closures
     locked_rates = locked_in_tree(robot)
-    own = [k for c in robot.nacelle.closures for k in _span(rows[c - robot.tree])]
+    own = closures.rows_of(robot, robot.nacelle.closures)
     locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
@@ -211,7 +207,7 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     for rows_of_nacelle in (locked, driven):
         rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.nacelle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
-        listed = [row for c in leg.closures for row in _span(rows[c - robot.tree])]
+        listed = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)
         A = np.concatenate([J[..., listed, :], spins[..., list(idle), :]], axis=-2)
@@ -230,10 +226,6 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
     rank = len(w) - len(undriven(robot))
     return serial, constraint, _ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
-
-
-def _span(place: slice) -> range:
-    return range(place.start, place.stop)
 
 
 def _ratio(A: Array, rank: int) -> Array:
@@ -315,6 +307,14 @@ def conditioning(matrices: Array, rank: int | None = None) -> Array:
         return np.asarray(np.where(finite, s[..., least - 1] / s[..., 0], np.nan))
 
 
+def direct_jacobian(inverse: Array, *, pseudo: bool) -> Array:
+    """J_r (..., n, actuators) from J_r^-1 (..., actuators, n), by its pseudo-inverse if it has no other."""
+    if not pseudo:
+        return solve_batch(inverse, np.broadcast_to(np.eye(inverse.shape[-1]), inverse.shape))
+    good = np.all(np.isfinite(inverse), axis=(-1, -2))[..., None, None]
+    return np.where(good, np.linalg.pinv(np.where(good, inverse, 1.0)), np.nan)
+
+
 def judged(robot: Robot, states: States) -> Jacobian:
     """The Jacobians from J_r^-1 "J" at states, with what it says of parallel singularities.
 
@@ -326,22 +326,13 @@ def judged(robot: Robot, states: States) -> Jacobian:
     scaled = scaled_inverse(robot, inverse)
     square = inverse.shape[-1] == inverse.shape[-2] and not undriven(robot)
     with np.errstate(all="ignore"):
-        if square:
-            eye = np.broadcast_to(np.eye(inverse.shape[-1]), inverse.shape)
-            direct = solve_batch(inverse, eye)
-            opposite = solve_batch(scaled, eye)
-        else:
-            good = np.all(np.isfinite(inverse), axis=(-1, -2))[..., None, None]
-            direct = np.where(good, np.linalg.pinv(np.where(good, inverse, 1.0)), np.nan)
-            opposite = np.where(good, np.linalg.pinv(np.where(good, scaled, 1.0)), np.nan)
+        direct, opposite = (direct_jacobian(J, pseudo=not square) for J in (inverse, scaled))
         # 1 / (|A| |A^-1|), within a factor n of the inverse condition in the 2-norm, and cheap.
         figure = 1.0 / (_norm(scaled) * _norm(opposite))
         met = ~(figure >= SINGULAR) & ~failed(flags)
         near = (figure < NEAR_CONDITIONING) & ~met & ~failed(flags)
     flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     if poses.ndim == 1 and met:
-        from nacelle.kinematics.jacobian import nearest, singular_words
-
         kind, legs = nearest(robot, poses, y)
         why = f"with all actuators locked the {robot.mover} can still move, so J_r does not exist"
         if kind == "serial":

@@ -278,17 +278,12 @@ def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
     """Changes of the joints' coordinates in y, rows (n,), at rates u (rates, n) of the tree."""
     changes: list[Array] = []
     mechanism = mechanism_of(robot)
-    start = mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        rate = robot.platform_nv + robot.v_slices[j].start
-        for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.SPHERICAL:
-                quat = y[start : start + 4]
-                turned = [0.5 * quat_product(quat, pack([*w, 0.0])) for w in u[rate : rate + 3].T]
-                changes += list(np.stack(turned, axis=1))
-            else:
-                changes.append(u[rate])
-            start, rate = start + primitive.nq, rate + primitive.nv
+    for axis in mechanism.iterated_axes:
+        if axis.primitive is Primitive.SPHERICAL:
+            turned = [0.5 * quat_product(y[axis.y], pack([*w, 0.0])) for w in u[axis.u].T]
+            changes += list(np.stack(turned, axis=1))
+        else:
+            changes += list(u[axis.u])
     if mechanism.counted:
         motion = configuration(robot, x, y).motion
         changes += [rate_rows(robot, motion, j)[number][0] @ u for j, number in mechanism.counted]

@@ -25,7 +25,7 @@ from nacelle.kinematics.limits import angle_places
 from nacelle.kinematics.margins import failure, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.pose_input import checked_poses, twist_and_derivative
 from nacelle.kinematics.solve.one_state import one_state
 from nacelle.kinematics.solve.unknowns import start_of, unknowns
 from nacelle.kinematics.solve.weak import Pivoted, strengthened
@@ -122,15 +122,15 @@ def evaluated(
     Raises:
         KinematicsError, UnreachableError, SingularError: as `settle` does.
     """
-    settings = tuple(options.items()) if options else ()
+    options = options or {}
     if load is None:
-        one = one_state(function, robot, settings)(x, guess, *others)
+        one = one_state(function, robot, **options)(x, guess, *others)
         if one is not None:
             return States(*one, one.flags)
     poses, y, flags = solved(robot, x, *others, guess=guess)
     if load is not None:
         others = (*others, load(poses, y))
-    outputs = native(function, robot, settings)(poses, y, *others)
+    outputs = native(function, robot, **options)(poses, y, *others)
     outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
     outputs.pop("pivot", None)
     flags = np.broadcast_to(flags, outputs["margins"].shape[:-1]).copy()
@@ -194,7 +194,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+    v, a = twist_and_derivative(robot, v, a)
     state = evaluated(kinematic_model.body_motions, robot, x, v, a)
     return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
@@ -217,7 +217,7 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+    v, a = twist_and_derivative(robot, v, a)
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a, guess=guess)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
@@ -245,8 +245,7 @@ def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
 
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
     """
-    mechanism = mechanism_of(robot)
-    if not (mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3):
+    if not kinematic_model.has_tilts(mechanism_of(robot)):
         return dx, ddx
     poses, y, _ = solved(robot, x)
     outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)

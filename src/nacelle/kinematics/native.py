@@ -18,9 +18,9 @@ def pose_samples(function: Callable[..., Any]) -> Callable[..., Any] | None:
 
 
 @lru_cache(maxsize=512)
-def native(function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()) -> Compiled:
+def native(function: Callable[..., Any], robot: Robot, **options: Any) -> Compiled:
     """A physics function, compiled for a robot; options are keyword arguments that shape the program."""
-    return compile_function(function, robot, options=dict(options), states=pose_samples(function))
+    return compile_function(function, robot, options=options, states=pose_samples(function))
 
 
 @lru_cache(maxsize=128)

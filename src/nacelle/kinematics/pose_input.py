@@ -90,3 +90,24 @@ def checked_rates(robot: Robot, name: str, values: Any) -> Array:
             f"so its shape is (..., {robot.motion.n}), got {rates.shape}"
         )
     return rates
+
+
+def twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
+    """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
+    return checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+
+
+def checked_actuators(robot: Robot, values: Any, what: str) -> Array:
+    """Take a number for every actuator (..., actuators).
+
+    Raises:
+        KinematicsError: if the shape is wrong.
+    """
+    count, checked = len(robot.actuators), np.asarray(values, dtype=float)
+    if checked.shape[-1:] != (count,):
+        names = ", ".join(actuator.name for actuator in robot.actuators)
+        raise KinematicsError(
+            f"{robot.name} has {count} actuators ({names}), so {what} has the shape (..., {count}), "
+            f"got {checked.shape}"
+        )
+    return checked

@@ -27,7 +27,7 @@ from nacelle.compile import make_program
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import advance, closed_near, held_rates, rate_scale
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.solve.branch import is_on_branch, pose_units, unknown_units
 from nacelle.model.joint import Primitive
@@ -60,25 +60,11 @@ def open_loops(robot: Robot, y: Array, x: Array) -> Array:
     mechanism = mechanism_of(robot)
     now = configuration(robot, x, y)
     residual = closure_gaps(robot, now.motion)
-    rows = [
-        *mechanism.nacelle_rows,
-        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
-    ]
-    gaps = [residual[row] / mechanism.row_scale[row] for row in rows]
-    gaps += [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(mechanism)]
+    gaps = [residual[row] / mechanism.row_scale[row] for row in mechanism.iterated_rows]
+    quaternions = [y[axis.y] for axis in mechanism.iterated_axes if axis.primitive is Primitive.SPHERICAL]
+    gaps += [np.sum(quat * quat) - 1.0 for quat in quaternions]
     counted = zip(y[mechanism.iterated_size :], mechanism.counted, strict=True)
     return pack(gaps + [value - now.coordinates[axis] for value, axis in counted])
-
-
-def _quaternions(mechanism: Mechanism) -> list[slice]:
-    """Places of quaternions in y."""
-    places, start = [], mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        for primitive in mechanism.robot.joints[j].primitives:
-            if primitive is Primitive.SPHERICAL:
-                places.append(slice(start, start + 4))
-            start += primitive.nq
-    return places
 
 
 class PreciseStates:
@@ -302,10 +288,7 @@ def _start(
             if closed is None:
                 return None
             pose, q = closed[:2]
-        x, dependent = mechanism.chart.coordinates(pose)
-        for name in robot.motion.joint_names:
-            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(dependent, q)
+        x, y = mechanism.coordinates(pose, q)
         return (x, y) if is_on_branch(mechanism, x, y) else None
 
 
@@ -315,19 +298,12 @@ def _turned(state: _State, rng: np.random.Generator) -> _State:
     Relations of angles hold but for whole turns, and so none is taken for an identity.
     """
     states, x, y = state
-    robot, y = states.robot, list(y)
-    if not any(joint.is_sprung for joint in robot.joints):
+    y = list(y)
+    if not any(joint.is_sprung for joint in states.robot.joints):
         return state
-    place = states.mechanism.chart_size
     with localcontext(arithmetic()):
-        for j in states.mechanism.iterated_joints:
-            for primitive in robot.joints[j].primitives:
-                if primitive.nq == 1 and primitive.is_rotation and j not in robot.coupled_joints:
-                    y[place] += 2 * int(rng.integers(-1, 2)) * pi()
-                place += primitive.nq
-        # Behind them are angles near which others are read.
-        for k in range(place, len(y)):
-            y[k] += 2 * int(rng.integers(-1, 2)) * pi()
+        for place, _ in states.mechanism.centred_angles:
+            y[place] += 2 * int(rng.integers(-1, 2)) * pi()
     return _State(states, x, y)
 
 

@@ -41,7 +41,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, twist_from_rates
-from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
+from nacelle.kinematics.pose_input import SHORTEST, checked_poses, is_angle, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
@@ -358,12 +358,7 @@ class ToolTarget:
     @property
     def _units(self) -> Array:
         """Units of the coordinates to solve for: the robot's size for lengths, 1 rad for angles."""
-        return np.array([self.robot.size if self._is_length(name) else 1.0 for name in self.free])
-
-    def _is_length(self, name: str) -> bool:
-        if name in self.robot.motion.joint_names:
-            return not self.robot.joints[self.robot.joint(name)].primitives[0].is_rotation
-        return name in TRANSLATIONS
+        return np.array([1.0 if is_angle(self.robot, name) else self.robot.size for name in self.free])
 
     def _gap(self, x: Array, place: Array, quat: Array | None) -> Array:
         """What is left to go (N, rows): parts of the size, and a rotation vector."""
@@ -502,6 +497,3 @@ def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list
     J = probe._jacobian(np.concatenate([x, probe._moved(x, steps[None] * probe._units)]))
     size = np.max(np.abs(np.nan_to_num(J)), axis=(0, 1))
     return [name for name, moves in zip(names, size, strict=True) if moves > _RANK]
-
-
-# ---- trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives

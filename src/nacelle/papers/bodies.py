@@ -18,26 +18,26 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.spatial.scalar import Array, pack
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist that the motion requires.
 
     Args:
         state: where the robot is and how it moves.
         a: derivative of the reduced twist (n,).
-        settings: what is included.
+        physics: what is included.
     """
     U = state.moving.U
     u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
-    settings = with_forces_between(state, settings)
-    for body, wrench in body_wrenches(state, u_dot, settings.external).items():
+    state = with_forces_between(state, physics)
+    for body, wrench in body_wrenches(state, u_dot).items():
         total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
-    for effort in joint_efforts(state, u_dot, settings):
+    for effort in joint_efforts(state, u_dot, physics):
         total = total + (effort.rows @ U).T @ effort.values
     return np.asarray(total)

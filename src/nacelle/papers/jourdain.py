@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.model.joint import Joint, Primitive
@@ -162,14 +162,14 @@ def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> l
     return rates
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force tau (n,), N or N m, along the reduced twist that a motion requires ([AGH2005] (11)).
 
     tau = sum over bodies J_T^T f + J_R^T n, f and n (3,) the inertial less the external wrench in body axes
     at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
     """
     robot, poses = state.robot, state.now.motion.poses
-    settings = with_forces_between(state, settings)
+    state = with_forces_between(state, physics)
     u_dot = state.moving.U @ a + state.moving.bias
     bodies = carried_motions(state, u_dot)
     tau: Array = np.zeros(len(a))
@@ -177,14 +177,14 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
         if index != BASE and has_mass(robot, index):
             f, n = inertial_wrench(body_parameters(robot, index), body.dv, body.w, body.dw)
             tau = tau + body.JT.T @ f + body.JR.T @ n
-        if index != BASE and index in settings.external:
-            f, n = settings.external[index].in_axes(poses[index].R.T)
+        if index != BASE and index in state.external:
+            f, n = state.external[index].in_axes(poses[index].R.T)
             tau = tau - body.JT.T @ f - body.JR.T @ n
     # Friction of all joints (24)-(28), springs and rotors, along (dq/dtheta')^T.
     for index in loaded_joints(robot):
         inside = index < robot.tree
         rates = joint_rates(state, index, u_dot) if inside else closure_rates(state, bodies, index)
         for number, own in enumerate(rates):
-            effort = axis_effort(state, index, number, own.rate, own.acceleration, settings)
+            effort = axis_effort(state, index, number, own.rate, own.acceleration, physics)
             tau = tau + own.partial.T @ effort
     return np.asarray(tau)

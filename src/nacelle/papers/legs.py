@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrench
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -277,7 +277,7 @@ def leg_states(state: State) -> list[LegState]:
 # ---------------------------------------------------------------------------- dynamics
 
 
-def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, settings: Settings) -> Array:
+def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, physics: Physics) -> Array:
     """H_i (rates,): inverse dynamics of a leg on its own, out with the motions, back with the wrenches.
 
     Friction, springs and rotors of its joints are in it; N or N m.
@@ -285,9 +285,7 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, settings: Settin
     robot, poses = state.robot, state.now.motion.poses
     motions = leg_motions(state, leg, dq, ddq)
     wrenches = {
-        body: body_wrench(
-            state, body, motions[body].a, motions[body].w, motions[body].dw, settings.external.get(body)
-        )
+        body: body_wrench(state, body, motions[body].a, motions[body].w, motions[body].dw)
         for body in robot.legs[leg].bodies
     }
     H: list[Scalar] = [0.0] * len(dq)
@@ -295,7 +293,7 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, settings: Settin
         joint = robot.joints[j]
         wrench, p = wrenches[joint.successor], poses[joint.successor].p
         for number, (axis, place) in enumerate(axes):
-            effort = axis_effort(state, j, number, dq[place], ddq[place], settings)
+            effort = axis_effort(state, j, number, dq[place], ddq[place], physics)
             H[place] = list(axis.along(*wrench.about(p - axis.point)) + effort)
         if joint.predecessor != BASE:
             passed = wrench.about(p - poses[joint.predecessor].p)
@@ -303,14 +301,14 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, settings: Settin
     return pack(H)
 
 
-def platform_dynamics(state: State, dV: Array, settings: Settings) -> Array:
+def platform_dynamics(state: State, dV: Array) -> Array:
     """F_p (6 or 3,) at dV_p/dt about the platform's origin, less the external wrench ([KI2007] (12))."""
     _, w, a, dw = platform_motion(state, dV)
-    f, n = body_wrench(state, PLATFORM, a, w, dw, settings.external.get(PLATFORM))
+    f, n = body_wrench(state, PLATFORM, a, w, dw)
     return pack([*f, *n])[: len(dV)]
 
 
-def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: Settings) -> Array:
+def closure_forces(state: State, legs: Sequence[LegState], dV: Array, physics: Physics) -> Array:
     """Friction, springs and rotors of the closures, as a force (6 or 3,) along V_p.
 
     These are the joints between legs and platform, between bodies of legs, and at a point.
@@ -341,19 +339,19 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: 
             rate = axis.along(two.v - one.v, two.w - one.w)
             spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (one, two)))
             acceleration = axis.along(two.a - one.a, spin)
-            effort = axis_effort(state, index, number, rate, acceleration, settings)
+            effort = axis_effort(state, index, number, rate, acceleration, physics)
             total = total + axis.along((to - off)[:3], (to - off)[3:]).T @ effort
     return np.asarray(total)
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist: S^T [F_p + sum of J_vi^T J_i^-T H_i] ([KI2007] (20))."""
     S, bias = platform_map(state)
-    settings = with_forces_between(state, settings)
+    state = with_forces_between(state, physics)
     dV = S @ a + bias
     legs = leg_states(state)
-    F = platform_dynamics(state, dV, settings) + closure_forces(state, legs, dV, settings)
+    F = platform_dynamics(state, dV) + closure_forces(state, legs, dV, physics)
     for leg in legs:
-        H = leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), settings)
+        H = leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), physics)
         F = F + leg.Jv.T @ (leg.inverse.T @ H)
     return np.asarray(S.T @ F)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -141,10 +141,12 @@ def operation_count(
 
 def _count(counted: Model, friction: bool) -> Count:
     """Operations of a model with or without friction."""
-    options = tuple(counted.options.items())
-    if "friction" in counted.options:
-        options = (*((name, value) for name, value in options if name != "friction"), ("friction", friction))
-    return _program_count(counted.function, counted.robot, tuple(counted.inputs.items()), options)
+    options = dict(counted.options)
+    if "physics" in options:
+        options["physics"] = replace(options["physics"], friction=friction)
+    return _program_count(
+        counted.function, counted.robot, tuple(counted.inputs.items()), tuple(options.items())
+    )
 
 
 @lru_cache(maxsize=32)
@@ -160,7 +162,7 @@ def _program_count(
 
 def _stages(counted: Model, total: Count) -> tuple[StageCount, ...]:
     """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
-    if not counted.options.get("friction"):
+    if not ("physics" in counted.options and counted.options["physics"].friction):
         return ()
     without = _count(counted, False)
     return (

@@ -59,7 +59,7 @@ import numpy as np
 
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.settings import above_zero
+from nacelle.dynamics.physics import above_zero
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import FrictionTerm

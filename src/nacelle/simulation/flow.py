@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.external import wrenches_along_twist
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -118,8 +118,7 @@ def flow(
     tau: Array,
     quat_0: Array,
     *,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
     external: tuple[tuple[int, tuple[float, ...]], ...] = (),
 ) -> Array:
     """Derivative of the state at actuator forces tau (actuators,).
@@ -135,8 +134,7 @@ def flow(
     load = np.zeros(n)
     if external:
         load = wrenches_along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
-    options = Settings(friction, smooth).options
-    a = model_functions.forward(robot, x, y, v, tau, load, **options)["acceleration"]
+    a = model_functions.forward(robot, x, y, v, tau, load, physics=physics)["acceleration"]
     c_rate, y_rate = _rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 
@@ -178,16 +176,9 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
             for place, k in enumerate(own):
                 rates[k] = numbers[place]
         y_rates += list(numbers[len(own) :])
-    start = mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        rate = robot.platform_nv + robot.v_slices[j].start
-        for primitive in robot.joints[j].primitives:
-            if primitive is Primitive.SPHERICAL:
-                w = u[rate : rate + 3]
-                quat = y[start : start + 4]
-                y_rates += list(0.5 * quat_product(quat, pack([w[0], w[1], w[2], 0.0])))
-            else:
-                y_rates.append(u[rate])
-            start, rate = start + primitive.nq, rate + primitive.nv
+    for axis in mechanism.iterated_axes:
+        w = u[axis.u]
+        spherical = axis.primitive is Primitive.SPHERICAL
+        y_rates += list(0.5 * quat_product(y[axis.y], pack([*w, 0.0])) if spherical else w)
     y_rates += [rate_rows(robot, now.motion, j)[number][0] @ u for j, number in mechanism.counted]
     return rates, y_rates

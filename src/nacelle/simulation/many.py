@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import BatchRk4, Compiled, compile_function
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import counted_angles
 from nacelle.kinematics.mechanism.mechanism import Mechanism, counting, mechanism_of
@@ -153,9 +153,8 @@ def simulate_many(
         given.append(place.rows("parameters", parameters, len(robot.numbers.names(*names))))
     count = place.count(given)
     x, v, u, *own = given
-    settings = tuple(Settings(friction, smooth).options.items())
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
-    made = _made(robot, numbers, settings, target, precision)
+    made = _made(robot, numbers, Physics(friction, smooth), target, precision)
     q = place.asarray(quat_0)
     x = place.whole(x, count)
     parts = [made.coordinates(x, q), place.whole(v, count)]
@@ -183,7 +182,7 @@ class _Made(NamedTuple):
 def _made(
     robot: Robot,
     numbers: str | tuple[str, ...],
-    settings: tuple[tuple[str, Any], ...],
+    physics: Physics,
     target: str,
     precision: str,
 ) -> _Made:
@@ -192,7 +191,7 @@ def _made(
         compile_function(coordinates, robot, **options),
         compile_function(turned, robot, **options) if mechanism_of(robot).counted else None,
         compile_function(poses, robot, **options),
-        BatchRk4(flow, robot, parameters=numbers, settings=dict(settings), **options),
+        BatchRk4(flow, robot, parameters=numbers, settings={"physics": physics}, **options),
     )
 
 

@@ -68,7 +68,7 @@ class NativeFlow:
     @property
     def _compiled(self) -> Compiled:
         assert self.flow is not None
-        return native(self.flow, self.robot, self.options)
+        return native(self.flow, self.robot, **dict(self.options))
 
     def derivative(self) -> Derivative:
         """The flow ds/dt = f(s, u) as native code, of a state (size,) and inputs (inputs,)."""

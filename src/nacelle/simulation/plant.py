@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
@@ -83,9 +83,7 @@ class RigidPlant(CompiledPlant):
     ) -> None:
         robot = counting(robot)
         self.mechanism = mechanism_of(robot)
-        options = Settings(friction, smooth).options
-        self.friction: bool = options["friction"]
-        self.smooth: float | None = options.get("smooth")
+        self.physics = Physics(friction, smooth)
         self.external = dict(external or {})
         given = checked_wrenches(robot, self.external)
         for k, wrench in given.items():
@@ -94,6 +92,7 @@ class RigidPlant(CompiledPlant):
                     f"a simulation takes constant wrenches (6,), that on {load_names(robot)[k]} has the "
                     f"shape {wrench.shape}"
                 )
+        options: dict[str, Any] = {"physics": self.physics}
         if given:
             options["external"] = tuple((k, tuple(w.tolist())) for k, w in given.items())
         self.quat_0 = reference_orientation(self.mechanism)
@@ -142,16 +141,9 @@ class RigidPlant(CompiledPlant):
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
-        options = () if self.smooth is None else (("smooth", self.smooth),)
-        energies: dict[str, Array] = native(model_functions.energies, self.robot, options)(
-            x, self.unknowns(s), v
-        )
-        lost = energies["dissipation"]
-        return {
-            "kinetic": energies["kinetic"],
-            "potential": energies["potential"],
-            "dissipation": lost if self.friction else np.zeros_like(lost),
-        }
+        program = native(model_functions.energies, self.robot, physics=self.physics)
+        energies = program(x, self.unknowns(s), v)
+        return {name: energies[name] for name in ("kinetic", "potential", "dissipation")}
 
     def power(self, s: Array, u: Array) -> Array:
         """Power of the actuators' forces u (..., actuators) and of wrenches from outside, W.

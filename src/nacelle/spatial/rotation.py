@@ -80,22 +80,29 @@ def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     return cos(angle), sin(angle)
 
 
+def rotation(axis: int, c: Scalar, s: Scalar) -> Array:
+    """Rotation matrix (3, 3) about a coordinate axis from cosine c and sine s of the angle."""
+    # Rows and columns of the plane turn, cyclically after the axis.
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    R[axis][axis] = 1.0
+    R[i][i], R[i][j], R[j][i], R[j][j] = c, -s, s, c
+    return pack(R)
+
+
 def rotation_x(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about x: [1 0 0; 0 c -s; 0 s c]."""
-    c, s = _cos_sin(angle)
-    return pack([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    return rotation(0, *_cos_sin(angle))
 
 
 def rotation_y(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about y: [c 0 s; 0 1 0; -s 0 c]."""
-    c, s = _cos_sin(angle)
-    return pack([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    return rotation(1, *_cos_sin(angle))
 
 
 def rotation_z(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about z: [c -s 0; s c 0; 0 0 1]."""
-    c, s = _cos_sin(angle)
-    return pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return rotation(2, *_cos_sin(angle))
 
 
 def skew(v: Array) -> Array:
@@ -495,14 +502,6 @@ def _polynomial(coefficients: list[float], u: Array) -> Array:
 
 # Entries of a constant unit vector below this are zero.
 ALIGNED = 1e-12
-
-
-def rotation(axis: int, c: Scalar, s: Scalar) -> Array:
-    """Rotation matrix (3, 3) about a coordinate axis from cosine c and sine s of a constant angle."""
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3).astype(object)
-    R[i, i], R[j, i], R[i, j], R[j, j] = c, s, -s, c
-    return pack(R.tolist())
 
 
 def rotation_cost(R: Array) -> int:

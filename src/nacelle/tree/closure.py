@@ -16,6 +16,7 @@ equation over coordinates of the tree, sum factor q - offset = 0, whose derivati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,11 @@ class ClosureState:
     residual: Array
     jacobian: Array
     rows: tuple[slice, ...]
+
+    def rows_of(self, robot: Robot, joints: Sequence[int]) -> list[int]:
+        """Equations of some closures, by index of their joints."""
+        places = [self.rows[j - robot.tree] for j in joints]
+        return [row for place in places for row in range(place.start, place.stop)]
 
 
 def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:

@@ -32,9 +32,10 @@ import numpy as np
 
 from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_quat, skew
+from nacelle.spatial.rotation import rotation, rotation_quat, skew
 from nacelle.spatial.rounding import Rows, composed, total
 from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin, where
 
@@ -102,6 +103,15 @@ def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
     return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
 
 
+def rates_of_motion(robot: Robot) -> dict[str, int]:
+    """Places in u of the coordinates of the robot's motion, by name: of the platform's twist, of joints."""
+    m = robot.platform_nv
+    return {
+        name: AXES.index(name) if name in AXES else m + robot.v_slices[robot.joint(name)].start
+        for name in robot.motion.coordinates
+    }
+
+
 def joint_steps(joint: Joint, q: Array) -> list[Step]:
     """Steps of a joint's primitives from coordinates q (nq,): (cos q, sin q), q, or a quaternion (4,)."""
     steps: list[Step] = []
@@ -161,12 +171,7 @@ def step_motion(primitive: Primitive, step: Step) -> Pose:
     if primitive is Primitive.SPHERICAL:
         return Pose(rotation_quat(step), np.zeros(3))
     if isinstance(step, CosSin):
-        # Rows and columns of the plane turn, cyclically after the axis.
-        k, i, j = primitive.axis, (primitive.axis + 1) % 3, (primitive.axis + 2) % 3
-        R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
-        R[k][k] = 1.0
-        R[i][i], R[i][j], R[j][i], R[j][j] = step.c, -step.s, step.s, step.c
-        return Pose(pack(R), np.zeros(3))
+        return Pose(rotation(primitive.axis, *step), np.zeros(3))
     translation: list[Scalar] = [0.0, 0.0, 0.0]
     translation[primitive.axis] = step
     return Pose(np.eye(3), pack(translation))

@@ -21,8 +21,8 @@ from nacelle.dynamics.compliance import (
     with_forces_between,
     with_line_springs,
 )
+from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference import FORMULATIONS
-from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import sample_states
@@ -95,8 +95,8 @@ def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[R
         # They act, and act as friction does: without friction they are not there.
         plain = replace(robot, dampers=())
         assert np.max(np.abs(_floats(tree.inverse(plain, x, y, v, a, load)["force"]) - force)) > 0.1
-        rigid = tree.inverse(plain, x, y, v, a, load, friction=False)["force"]
-        _same(tree.inverse(robot, x, y, v, a, load, friction=False)["force"], rigid)
+        rigid = tree.inverse(plain, x, y, v, a, load, physics=WITHOUT_FRICTION)["force"]
+        _same(tree.inverse(robot, x, y, v, a, load, physics=WITHOUT_FRICTION)["force"], rigid)
 
 
 def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> None:
@@ -113,7 +113,7 @@ def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> Non
     np.testing.assert_allclose(_floats(held), gradient, rtol=1e-7)
     v = np.array([0.7, -0.4])
     with_friction, without = (
-        _floats(tree.inverse(robot, x, empty, v, still, still, friction=on)["generalised"])
+        _floats(tree.inverse(robot, x, empty, v, still, still, physics=Physics(on))["generalised"])
         for on in (True, False)
     )
     power = float(tree.energies(robot, x, empty, v)["dissipation"])
@@ -155,7 +155,7 @@ def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
     state = state_at(robot, x, y, v)
     for spring in robot.springs:
         own = state_at(replace(robot, springs=(spring,)), x, y, v)
-        wrenches = with_line_springs(own, Settings()).external
+        wrenches = with_line_springs(own, ALL_TERMS).external
         poses = [
             (_floats(state.now.motion.poses[b].R), _floats(state.now.motion.poses[b].p))
             for b in spring.bodies
@@ -180,7 +180,7 @@ def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:
     robot = replace(robot, dampers=(damper,))
     x, y = sample_states(mechanism_of(robot), 1)[0]
     state = state_at(robot, x, y, np.array([0.5, -0.3, 0.2]))
-    wrenches = with_forces_between(state, Settings()).external
+    wrenches = with_forces_between(state, ALL_TERMS).external
     R, w = (
         [np.asarray(part, dtype=float) for part in parts]
         for parts in (
@@ -239,11 +239,9 @@ def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -
     joint = _joint(-0.3, 0.2, JointKind.PRISMATIC)
     assert stop_of(joint, 0) == Stop(100.0, 5.0)
     q, rate = (grid.ravel() for grid in np.meshgrid(np.linspace(-0.6, 0.5, 111), np.linspace(-40, 40, 81)))
-    force = np.array(
-        [float(stop_effort(joint, 0, *at, spring=True, damper=True)) for at in zip(q, rate, strict=True)]
-    )
+    force = np.array([float(stop_effort(joint, 0, *at, ALL_TERMS)) for at in zip(q, rate, strict=True)])
     damper = np.array(
-        [float(stop_effort(joint, 0, *at, spring=False, damper=True)) for at in zip(q, rate, strict=True)]
+        [float(stop_effort(joint, 0, *at, Physics(springs=False))) for at in zip(q, rate, strict=True)]
     )
     inside = (q >= -0.3) & (q <= 0.2)
     assert not force[inside].any()
@@ -259,7 +257,7 @@ def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -
     h = 1e-6
     for at in (-0.5, 0.1, 0.4):
         slope = (stop_energy(joint, 0, at + h) - stop_energy(joint, 0, at - h)) / (2 * h)
-        held = stop_effort(joint, 0, at, 0.0, spring=True, damper=True)
+        held = stop_effort(joint, 0, at, 0.0, ALL_TERMS)
         np.testing.assert_allclose(float(slope), float(held), atol=1e-6)
 
 

@@ -15,6 +15,7 @@ import pytest
 from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -113,8 +114,8 @@ def high(values: Any) -> Array:
 class Exact:
     """The dynamics of a state over mpmath, as a function of small changes of everything."""
 
-    def __init__(self, case: State, kind: str, options: dict[str, Any]) -> None:
-        self.case, self.kind, self.options = case, kind, options
+    def __init__(self, case: State, kind: str, physics: Physics) -> None:
+        self.case, self.kind, self.physics = case, kind, physics
         self.x = high(case.x)
         place = mechanism_of(case.robot).layout.quaternion
         if place is not None:
@@ -140,8 +141,8 @@ class Exact:
         w = high(case.a if self.kind == "inverse" else case.tau)
         w = w if dw is None else w + dw
         load = reference.projected(robot, x, y, high(stacked_wrenches(case.robot, case.external)))
-        physics = reference.inverse if self.kind == "inverse" else reference.forward
-        found = physics(robot, x, y, v, w, load, **self.options)
+        model = reference.inverse if self.kind == "inverse" else reference.forward
+        found = model(robot, x, y, v, w, load, physics=self.physics)
         return np.asarray(found["force" if self.kind == "inverse" else "acceleration"])
 
     def slope(self, name: str, direction: Array) -> Array:
@@ -188,10 +189,10 @@ def exact_cases() -> list:
 def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:
     case = state(name)
     robot, rng = case.robot, np.random.default_rng(11)
-    options = {"friction": True, "smooth": 0.3}
+    smooth = 0.3
     w = case.a if kind == "inverse" else case.tau
     found = dynamics_derivatives(
-        robot, case.x, case.v, w, kind=kind, parameters=GROUPS, external=case.external, **options
+        robot, case.x, case.v, w, kind=kind, parameters=GROUPS, external=case.external, smooth=smooth
     )
     given = found.acceleration if kind == "inverse" else found.force
     assert found.parameters is not None
@@ -199,7 +200,7 @@ def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> Non
     assert found.parameter_names == robot.parameter_names()
     matrices = {"e": found.pose, "dv": found.twist, "dw": given}
     with mpmath.workdps(50):
-        exact = Exact(case, kind, options)
+        exact = Exact(case, kind, Physics(smooth=smooth))
         assert relative_error(found.value, exact.value().astype(float)) < 1e-9
         for argument, matrix in matrices.items():
             direction = rng.normal(size=matrix.shape[-1])
@@ -224,12 +225,11 @@ def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
     case = dataclasses.replace(state(name), v=np.zeros(state(name).robot.motion.n))
     direction = np.random.default_rng(12).normal(size=case.v.size)
     for smooth in (0.3, 1e-2):
-        options = {"friction": True, "smooth": smooth}
         found = dynamics_derivatives(
-            case.robot, case.x, None, case.tau, kind="forward", external=case.external, **options
+            case.robot, case.x, None, case.tau, kind="forward", external=case.external, smooth=smooth
         )
         with mpmath.workdps(50):
-            slope = Exact(case, "forward", options).slope("dv", direction)
+            slope = Exact(case, "forward", Physics(smooth=smooth)).slope("dv", direction)
         assert relative_error(found.twist @ direction, slope) < 1e-9
 
 

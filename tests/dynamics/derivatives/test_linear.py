@@ -14,6 +14,7 @@ from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.linear import SMOOTH, linearise
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.kinematic_model import tangent
 from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.native import native
@@ -125,10 +126,10 @@ def dynamics_value(
     y = solved(robot, x)[1]
     for _ in range(6 if group == "geometry" and y.size else 0):
         y = y + closing_step(other, y, x)["dy"]
-    load = np.zeros(robot.motion.n)
+    load, physics = np.zeros(robot.motion.n), Physics(friction)
     if kind == "inverse":
-        return np.array(reference.inverse(other, x, y, v, w, load, friction=friction)["force"], dtype=float)
-    found = reference.forward(other, x, y, v, w, load, friction=friction)
+        return np.array(reference.inverse(other, x, y, v, w, load, physics=physics)["force"], dtype=float)
+    found = reference.forward(other, x, y, v, w, load, physics=physics)
     return np.array(found["acceleration"], dtype=float)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics import reference
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reactions import (
     determination,
     joint_reactions,
@@ -106,12 +107,9 @@ class Case:
         for spin in mechanism.mobility.spinning:
             external[:, spin.body] = 0.0
         load = run_over(reference.projected, robot, sample.x, y, external)[""]
-        force = run_uncompiled(partial(reference.inverse, friction=friction), robot, sample.x, y, v, a, load)[
-            "force"
-        ]
-        parts = run_over(
-            partial(reaction_terms, friction=friction), robot, external, sample.x, y, v, a, force
-        )
+        inverse, terms = (partial(f, physics=Physics(friction)) for f in (reference.inverse, reaction_terms))
+        force = run_uncompiled(inverse, robot, sample.x, y, v, a, load)["force"]
+        parts = run_over(terms, robot, external, sample.x, y, v, a, force)
         solved = transmitted(robot, parts)
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
 

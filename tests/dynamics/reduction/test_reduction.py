@@ -7,11 +7,13 @@ import numpy as np
 from nacelle.dynamics.base_parameters.sampling import reduction
 
 
-def test_the_most_independent_of_a_group_and_optional_columns():
-    W = np.eye(5)[:, [0, 1, 2, 2, 3]] + 1e-3 * np.eye(5)[:, [1, 0, 4, 4, 4]]
-    W[:, 2] += 1e-3 * np.eye(5)[3]
-    # Column 2 is column 3 but for a thousandth: it is not worth being kept, if it need not be.
-    assert reduction(W, [[0], [3, 1], [2]]).ascending.kept == (0, 1, 2, 3)
-    found = reduction(W, [[0], [3, 1], [2]], optional=[2])
-    assert found.ascending.kept == (0, 1, 3)
-    assert found.least > 0.9
+def test_columns_are_kept_in_order_and_the_others_follow_from_them():
+    first, second, third = np.random.default_rng(1).normal(size=(3, 8))
+    W = np.stack([first, first + 2.0 * second, second, third, 0.0 * first], axis=1)
+    found = reduction(W, [2, 0, 1, 3, 4])
+    assert found.kept == (2, 0, 3)
+    assert found.gap > 1e6
+    for kept, K in ((found.kept, found.K), (found.ascending.kept, found.ascending.K)):
+        np.testing.assert_allclose(W[:, list(kept)] @ K, W, atol=1e-14)
+        assert not np.any(K[:, 4])
+    assert found.ascending.kept == (0, 2, 3)

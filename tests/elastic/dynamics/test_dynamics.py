@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import inertia
-from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.energy import dissipation, potential
 from nacelle.elastic.dynamics.models import (
@@ -83,7 +83,7 @@ def test_drives_with_springs_store_and_lose_energy() -> None:
     assert potential(frames_now.at.frames, frames_now.state) == pytest.approx(0.5 * 40.0 * 0.02**2, rel=1e-9)
     r = np.zeros(own.embedding.shape[1])
     r[nz + place] = 3.0
-    lost = dissipation(frames_now.at.frames, frames_now.state, r, Settings(False))
+    lost = dissipation(frames_now.at.frames, frames_now.state, r, Physics(False))
     assert lost == pytest.approx(0.5 * 3.0**2)
 
 
@@ -257,7 +257,7 @@ def test_power(case: str) -> None:
     # The same accelerations follow from the forces, and the mass matrix is one.
     forward = elastic_forward(robot, state.p, state.y, result["force"])["acceleration"]
     np.testing.assert_allclose(forward, rates, rtol=0.0, atol=1e-8 * np.max(np.abs(rates)))
-    M, _ = motion_equations(reduced_motion(posed(plan, state.p), state.y), Settings())
+    M, _ = motion_equations(reduced_motion(posed(plan, state.p), state.y), Physics())
     size = np.sqrt(np.diag(M))
     assert np.max(np.abs(M - M.T) / np.outer(size, size)) < 1e-13
     assert np.min(np.linalg.eigvalsh(M / np.outer(size, size))) > 0.0

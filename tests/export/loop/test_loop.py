@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics.physics import Physics
 from nacelle.export.loop import plant_entries
 from nacelle.spatial.rotation import quat_exp
 from support.library import library_robot
@@ -12,7 +13,7 @@ from support.library import library_robot
 
 
 def test_pose_and_state() -> None:
-    entries = plant_entries(library_robot("palida"), "p", friction=True, smooth=None)
+    entries = plant_entries(library_robot("palida"), "p", Physics())
     programs = {entry.label: entry.program for entry in entries}
     rng = np.random.default_rng(4)
     for angle in (0.0, 1e-9, 1e-3, 1.0, 3.0):

@@ -8,6 +8,7 @@ import pytest
 import nacelle
 from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.linear_parameters import linear_parameters
@@ -117,7 +118,7 @@ def test_encoders(name: str) -> None:
     q = nacelle.joint_motion(robot, x, v, a).actuators
     for friction in (False, True):
         exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force
-        assert_same(inverse_from_encoders(robot, *q, friction=friction)["force"], exact, 1e-12)
+        assert_same(inverse_from_encoders(robot, *q, physics=Physics(friction))["force"], exact, 1e-12)
 
 
 # Additions and products from elements, with friction; python benchmarks/elements.py counts all of them.

@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -37,12 +37,17 @@ CASED = tuple(name for name in CASES if cased(name))
 def test_equals_tree(name: str) -> None:
     robot = general(name)
     assert elements.reason_not(mechanism_of(robot)) == ""
-    for state, a, settings in samples(robot):
-        for chosen in (settings, dataclasses.replace(settings, friction=False), Settings(smooth=0.1)):
-            A, F = elements.equation(state, a, chosen)
-            assert_same(F, tree.generalised_force(state, a, chosen), 1e-11)
-            assert_same(A, actuator_rows(robot, state.now.motion) @ state.moving.U, 1e-11)
-            assert_same(elements.generalised_force(state, a, chosen), F, 0.0)
+    for state, a, external in samples(robot):
+        loaded = dataclasses.replace(state, external=external)
+        for at, chosen in (
+            (loaded, Physics()),
+            (loaded, Physics(friction=False)),
+            (state, Physics(smooth=0.1)),
+        ):
+            A, F = elements.equation(at, a, chosen)
+            assert_same(F, tree.generalised_force(at, a, chosen), 1e-11)
+            assert_same(A, actuator_rows(robot, at.now.motion) @ at.moving.U, 1e-11)
+            assert_same(elements.generalised_force(at, a, chosen), F, 0.0)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "h4", "orthoglide", "c5", "delta4"])
@@ -53,9 +58,9 @@ def test_at_rest(name: str) -> None:
     x, y = mechanism.reference
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     a = np.ones(robot.motion.n)
-    A, F = elements.equation(state, a, Settings())
+    A, F = elements.equation(state, a, Physics())
     assert np.all(np.isfinite(A))
-    assert_same(F, tree.generalised_force(state, a, Settings()), 1e-11)
+    assert_same(F, tree.generalised_force(state, a, Physics()), 1e-11)
 
 
 # ---------------------------------------------------------------------------- the five-bar as [OAM] writes it
@@ -66,7 +71,7 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     """(63) is exact without friction; (61) leaves out just the elbow's friction on the proximal bar."""
     robot = fivebar(elbow)
     for state, a, _ in samples(robot, 3):
-        A, F = elements.equation(state, a, Settings())
+        A, F = elements.equation(state, a, Physics())
         torque = least_norm_forces(A, F).force
         written = oam_fivebar(robot, state, a, elbow)
         slips = np.array([state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs])
@@ -80,7 +85,7 @@ def test_fivebar_equation_is_that_of_the_paper() -> None:
     """(64): the columns of [OAM]'s A are M_p^T y_p, here without the row across the plane."""
     robot = any_robot("fivebar")
     state, a, _ = samples(robot)[0]
-    A, F = elements.equation(state, a, Settings())
+    A, F = elements.equation(state, a, Physics())
     assert A.shape == (2, 2)
     assert F.shape == (2,)
     for i, leg in enumerate(robot.legs):
@@ -95,7 +100,7 @@ def test_fivebar_equation_is_that_of_the_paper() -> None:
 
 
 def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array, Array]:
-    return elements.equation(state_at(robot, x, y, v), a, Settings())
+    return elements.equation(state_at(robot, x, y, v), a, Physics())
 
 
 @pytest.mark.parametrize(
@@ -133,8 +138,8 @@ def test_forty_digits(name: str, agree: float) -> None:
     v, a = np.random.default_rng(4).normal(size=(2, robot.motion.n))
     with mpmath.workdps(DIGITS):
         state = state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
-        exact = tree.generalised_force(state, precise(a), Settings())
-        found = elements.generalised_force(state, precise(a), Settings())
+        exact = tree.generalised_force(state, precise(a), Physics())
+        found = elements.generalised_force(state, precise(a), Physics())
         assert largest_difference(found, exact) < agree
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.papers.elements import projection
 from support.element_robots import samples
 from support.errata import Evidence, apart
@@ -19,7 +19,7 @@ def _fivebar() -> list[Evidence]:
     flipped, fixed, without, whole = [], [], [], []
     for robot in (bare, rubbing):
         for state, a, _ in samples(robot, 3):
-            A, F = projection.equation(state, a, Settings())
+            A, F = projection.equation(state, a, Physics())
             torque = least_norm_forces(A, F).force
             if robot is bare:
                 flipped.append(apart(oam_fivebar(robot, state, a, (0.0, 0.0), along_motion=True), torque))

@@ -38,9 +38,10 @@ from nacelle.compact.bars.rod import Residual, RodMotion, hinge_moments, lean, r
 from nacelle.compact.bars.strut import StrutMotion, strut, strut_inertia
 from nacelle.compact.legs import Legs, MechanismMotion
 from nacelle.compact.placed import Placed
-from nacelle.compact.required import Counted, Required, on_both_sides
+from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.ties import Tie, TieKey, slip, tie_columns
 from nacelle.compact.vectors import ZERO, add, is_zero, plus_times, scaled
+from nacelle.dynamics.physics import Physics
 from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, pack, plus
 from nacelle.spatial.screw import Wrench
 
@@ -71,7 +72,7 @@ def bars(placed: Placed) -> Iterator[BarTie]:
                 yield BarTie(TieKey(leg, number), tie, tie.bar, form)
 
 
-def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """What bars require beside masses at points.
 
     Args:
@@ -114,7 +115,7 @@ def bar_line(legs: Legs, tie: Tie) -> Array:
     return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
 
 
-def _require_strut(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, at: BarTie) -> None:
+def _require_strut(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics, at: BarTie) -> None:
     key, tie, bar, form = at
     trees = legs.placed.trees
     assert tie.body is not None
@@ -147,7 +148,7 @@ def _moved(legs: Legs, motion: MechanismMotion, key: TieKey, tie: Tie, form: Leg
     return RodMotion(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], reciprocal, arm)
 
 
-def _require_rod(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, at: BarTie) -> Scalar:
+def _require_rod(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics, at: BarTie) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
     key, tie, bar, form = at
     assert tie.body is not None

@@ -37,9 +37,9 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
-from nacelle.compact.required import Counted
 from nacelle.compact.vectors import ZERO, is_zero
 from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
@@ -67,7 +67,7 @@ class Demand(NamedTuple):
     about_a: Scalar = 0.0
 
 
-def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
+def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
     """Friction, N or N m, at a rate; `along` is any positive multiple of it, enough for dry friction."""
     if not counted.friction or not terms:
         return 0.0
@@ -80,7 +80,7 @@ def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar,
     return total
 
 
-def drive_force(drive: ActuatedJoint, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
+def drive_force(drive: ActuatedJoint, q: Scalar, rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
     """Friction and spring of the driven joint, friction(q') + k (q - q_0), N or N m.
 
     Args:
@@ -214,7 +214,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     )
 
 
-def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
+def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
     """What a rod's rotation about A requires: G = (M_a / rho^2) b - T a_1 at B, and its opposite at A.
 
     Args:
@@ -230,7 +230,7 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -
     return _crossed(form, at, w_end, counted)
 
 
-def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
+def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     spin = _spin(form, r)
@@ -319,7 +319,7 @@ def _general(
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
 
 
-def _between_spherical(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
+def _between_spherical(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
     """A rod between spherical joints, axisymmetric and without spin: their friction."""
     moment: Array = ZERO
     reaction: Scalar = 0.0
@@ -346,7 +346,7 @@ def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
 
 
 def hinge_moments(
-    robot: Robot, lines: Mapping[str, tuple[LegForm, Lines]], counted: Counted
+    robot: Robot, lines: Mapping[str, tuple[LegForm, Lines]], counted: Physics
 ) -> dict[str, Scalar]:
     """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other.
 
@@ -367,7 +367,7 @@ def hinge_moments(
     return moments
 
 
-def _hinged(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
+def _hinged(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
@@ -387,7 +387,7 @@ def _hinged(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> Rod
 
 
 def with_hinged_end(
-    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Counted
+    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Physics
 ) -> tuple[Scalar, Array]:
     """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
     if form.passive.end_kind is not JointKind.REVOLUTE:

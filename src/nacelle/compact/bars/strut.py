@@ -44,9 +44,9 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
 from nacelle.compact.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
-from nacelle.compact.required import Counted
 from nacelle.compact.vectors import is_zero
 from nacelle.dynamics.friction import spherical_friction
+from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
@@ -191,7 +191,7 @@ def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, 
 # ---- struts: legs that are joined to the base and change their length (UPS, SPS, RPR)
 
 
-def strut(form: LegForm, at: StrutMotion, up: int, counted: Counted, *, geared: bool = False) -> Demand:
+def strut(form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: bool = False) -> Demand:
     """Demand of a strut.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
@@ -271,7 +271,7 @@ class _Column(NamedTuple):
 
 
 def _rotation(
-    form: LegForm, at: StrutMotion, line: StrutLine, turned: _Across, counted: Counted, off: _Column
+    form: LegForm, at: StrutMotion, line: StrutLine, turned: _Across, counted: Physics, off: _Column
 ) -> tuple[Array, Array]:
     """Weight, spin and friction of a strut: force at B, and the moment there.
 
@@ -391,7 +391,7 @@ def _rotation_force(
     return pack(force)
 
 
-def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Counted) -> tuple[Array, Array]:
+def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Physics) -> tuple[Array, Array]:
     """Friction at both ends of a strut on a spherical or revolute joint: force at B, moment there."""
     moment: Array = np.zeros(3)
     if not counted.friction:

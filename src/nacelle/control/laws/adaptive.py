@@ -114,6 +114,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.base_parameters.sampling import generic_states
 from nacelle.dynamics.forward import mass_matrix
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -260,7 +261,9 @@ def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -
 
 def _felt(robot: Robot, base: BaseParameters, states: tuple[Array, ...], smooth: float) -> Felt:
     batches = (from_samples(part, 1) for part in states)
-    Y = model_functions.regressor(robot, *batches, outputs="Y", smooth=smooth, **column_options(base))["Y"]
+    Y = model_functions.regressor(
+        robot, *batches, outputs="Y", physics=Physics(smooth=smooth), **column_options(base)
+    )["Y"]
     J = native(inverse_jacobian, robot)(*states[:2])["J"]
     return Felt(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
 
@@ -466,12 +469,13 @@ class Adaptive(ControllerKind):
         options = column_options(base)
         at = (robot, ahead.x, ahead.y)
         inertial = model_functions.reference_regressor(
-            *at, ahead.v, slide.v_ref, slide.a_ref, outputs="Y", friction=False, **options
+            *at, ahead.v, slide.v_ref, slide.a_ref, outputs="Y", physics=WITHOUT_FRICTION, **options
         )["Y"]
         rates = (desired.v, desired.a)
         if self.along == "reference":
             rates = (slide.v_ref, np.zeros(len(slide.v_ref)))
-        other = model_functions.regressor(*at, *rates, outputs="Y", smooth=self.smooth, **options)["Y"]
+        rubbing = Physics(smooth=self.smooth)
+        other = model_functions.regressor(*at, *rates, outputs="Y", physics=rubbing, **options)["Y"]
         places = set(base.friction)
         columns = [(other if i in places else inertial)[:, i] for i in range(len(base))]
         Y = np.stack(columns, axis=1)

@@ -62,7 +62,7 @@ from nacelle.control.pieces.pose import (
 )
 from nacelle.control.pieces.signals import difference, finite_limits, within_limits
 from nacelle.dynamics import model_functions
-from nacelle.dynamics.settings import Settings, above_zero
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.model.robot import Robot
@@ -121,7 +121,7 @@ class ComputedTorque(ControllerKind):
         """
         if self.space not in SPACES:
             raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
-        Settings(self.friction, self.smooth)
+        Physics(self.friction, self.smooth)
         if self.observer_bandwidth is not None:
             above_zero(self.observer_bandwidth, "the bandwidth of an observer")
 
@@ -178,14 +178,16 @@ class ComputedTorque(ControllerKind):
             y_d = closed_unknowns(robot, z["y_d"], motion.x)
             errors = _of_actuators(robot, platform, y_d, motion, before)
             wanted = _moved(robot, desired, y_d)[1]
-            at = model_functions.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
+            at = model_functions.bias(robot, *ahead, outputs="A actuator_bias", physics=WITHOUT_FRICTION)
             a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
             load = -friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
         v = ahead.v + (0.5 * k["period"][0]) * (a - before)
-        asked = model_force(robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, friction=False)
+        asked = model_force(
+            robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, physics=WITHOUT_FRICTION
+        )
         force = within_limits(asked, k["limit"])
         if self.observer:
             cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
@@ -231,5 +233,7 @@ def _of_actuators(
 
 def _moved(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
     """Rates and accelerations of the actuators (actuators,)."""
-    at = model_functions.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
+    at = model_functions.bias(
+        robot, motion.x, y, motion.v, outputs="A actuator_bias", physics=WITHOUT_FRICTION
+    )
     return np.asarray(at["A"] @ motion.v), np.asarray(at["A"] @ motion.a + at["actuator_bias"])

@@ -48,7 +48,7 @@ from nacelle.control.pieces.pose import (
     pose_difference,
 )
 from nacelle.control.pieces.signals import finite_limits, within_limits
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -81,7 +81,7 @@ class Impedance(ControllerKind):
         Raises:
             KinematicsError: if one cannot be used.
         """
-        Settings(self.friction, self.smooth)
+        Physics(self.friction, self.smooth)
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class Impedance(ControllerKind):
         if self.friction:
             opposed = load + friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
         at = DesiredMotion(ahead.x, ahead.v, desired.a)
-        asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
+        asked = model_force(robot, ahead.y, at, load=-opposed, physics=WITHOUT_FRICTION)
         force = within_limits(asked, k["limit"])
         a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
         return ControlStep(force, platform_after(z, platform, a) | {"a_d": motion.a}, ahead)

@@ -39,6 +39,7 @@ from nacelle.control.pieces.signals import (
     rate_of,
     within_limits,
 )
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
 
@@ -94,10 +95,9 @@ class SingleJoint(ControllerKind):
         rate = rate_of(error, z, k)
         given = np.zeros(len(q))
         if self.feedforward != "none":
-            options: dict[str, Any] = {"friction": self.feedforward == "friction"}
-            if options["friction"]:
-                options["smooth"] = self.smooth
-            given = model_force(robot, y, motion, **options)
+            rubs = self.feedforward == "friction"
+            physics = Physics(smooth=self.smooth) if rubs else WITHOUT_FRICTION
+            given = model_force(robot, y, motion, physics=physics)
         more = without_internal(robot, y, motion.x, k["period"][0] * k["integral"] * error)
         wanted = without_internal(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more

@@ -16,6 +16,7 @@ import numpy as np
 
 from nacelle.control.kind import DesiredMotion
 from nacelle.dynamics import model_functions
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.newton_steps import closing_step
@@ -28,8 +29,8 @@ SMOOTH = 1e-3
 
 def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
     """Force (n,) that friction of all joints requires along the twist at a twist v (n,), N or N m."""
-    with_it = model_functions.bias(robot, x, y, v, outputs="h", friction=True, smooth=smooth)["h"]
-    without = model_functions.bias(robot, x, y, v, outputs="h", friction=False)["h"]
+    with_it = model_functions.bias(robot, x, y, v, outputs="h", physics=Physics(smooth=smooth))["h"]
+    without = model_functions.bias(robot, x, y, v, outputs="h", physics=WITHOUT_FRICTION)["h"]
     return np.asarray(with_it - without)
 
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from nacelle.control.kind import Fields
 from nacelle.dynamics import model_functions
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -229,7 +230,7 @@ def outwards(robot: Robot) -> Array:
 
 
 # Rate over which Coulomb friction of the true robot changes its sign, rad/s or m/s.
-_SMOOTH = 1e-3
+_PHYSICS = Physics(smooth=1e-3)
 # Growth of the sample robot's base, 1/s.
 _WARMING = 1e-3
 # Newton's steps from the sample robot to the true one: the way, and what is left at its end.
@@ -302,7 +303,7 @@ def true_energies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     k = _fields(robot).split(constants)
     true = _true_robot(robot, s, k)
     at = rigid_signals(true, s[:-1], k["quat_0"], ())
-    return model_functions.energies(true, at["x"], at["y"], at["v"], smooth=_SMOOTH)
+    return model_functions.energies(true, at["x"], at["y"], at["v"], physics=_PHYSICS)
 
 
 @checked_at(_states)
@@ -324,7 +325,7 @@ class TruePlant(CompiledPlant):
         self.deviation, self._rigid = deviation, RigidPlant(model)
         self._mechanism = mechanism_of(sample(model))
         self.quat_0 = reference_orientation(self._mechanism)
-        loop, options = LoopModel(true_flow, true_signals), (("smooth", _SMOOTH),)
+        loop, options = LoopModel(true_flow, true_signals), (("physics", _PHYSICS),)
         numbers = (deviation.numbers(model), deviation.warming(model), deviation.zeros)
         super().__init__(model, loop, options, np.concatenate([self.quat_0, *numbers]))
 

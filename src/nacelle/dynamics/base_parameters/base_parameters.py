@@ -313,7 +313,7 @@ def base_parameters(
     """
     choice = choose(robot, assume, shared)
     W = sampled_regressor(robot, seed) @ choice.E
-    reduced = reduction(W, [[k] for k in _order(robot, choice)]).ascending
+    reduced = reduction(W, _order(robot, choice)).ascending
     K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
     transfers = list(Transfers(robot, sampled_twists(robot)).all())
     outside = _outside(robot, choice, transfers)

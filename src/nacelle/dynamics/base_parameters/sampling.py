@@ -26,9 +26,8 @@ p_D may be set to zero if p_B becomes p_B + A p_D ([AGH2005] (22), (23)). Base p
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -43,12 +42,9 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.batch import Batch, from_samples
 from nacelle.spatial.scalar import Array
 
-# A column whose part across those kept before is smaller than this part of it depends on them.
+# A column whose part across those kept before is smaller than this part of it depends on them; factors of
+# columns of unit length that are smaller are zero.
 DEPENDENT = 1e-8
-# A column that need not be kept is, where it is this independent.
-_OPTIONAL = 1e-2
-# Of columns of a group that are as independent but for this part, the first is taken.
-_AS_GOOD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +69,6 @@ class Reduction:
         return self.least / max(self.most, float(np.finfo(float).eps))
 
     @property
-    def factors(self) -> list[dict[int, Decimal]]:
-        """For every column the factors of the kept ones that are not zero, {place among the kept: factor}."""
-        return [
-            {place: Decimal(float(column[place])) for place in np.flatnonzero(column).tolist()}
-            for column in self.K.T
-        ]
-
-    @property
     def ascending(self) -> Reduction:
         """The same with the columns in the order of their places."""
         order = np.argsort(self.kept)
@@ -95,39 +83,25 @@ def compressed(W: Array) -> Array:
     return np.where(np.any(W, axis=0), np.linalg.qr(W, mode="r"), 0.0)
 
 
-def reduction(
-    W: Array,
-    order: Sequence[Sequence[int]],
-    *,
-    optional: Collection[int] = (),
-    nothing: float = DEPENDENT,
-) -> Reduction:
-    """Find independent columns of W (rows, columns).
+def reduction(W: Array, order: Sequence[int]) -> Reduction:
+    """Find independent columns of W (rows, columns), taken in an order.
 
-    Args:
-        W: (rows, columns), columns without effect exactly zero.
-        order: of preference: groups of columns, of which the most independent one is taken first.
-        optional: columns that may be left out: no other column is lost without them.
-        nothing: factors of columns of unit length that are smaller than this are zero.
+    Columns without effect are exactly zero.
     """
     size = np.linalg.norm(W, axis=0)
     scaled = compressed(W / np.where(size > 0.0, size, 1.0))
-    kept, Q, least, most = _taken(
-        scaled, [[k for k in group if size[k] > 0.0] for group in order], set(optional)
-    )
+    kept, Q, least, most = _taken(scaled, [k for k in order if size[k] > 0.0])
     # The kept columns are Q^T R with R upper triangular; once more for what rounding has left.
     A = scaled[:, kept]
     R = np.triu(Q @ A)
     K = np.linalg.solve(R, Q @ scaled)
     K = K + np.linalg.solve(R, Q @ (scaled - A @ K))
-    K = np.where(np.abs(K) <= nothing, 0.0, K) * size / size[kept][:, None]
+    K = np.where(np.abs(K) <= DEPENDENT, 0.0, K) * size / size[kept][:, None]
     K[:, kept] = np.eye(len(kept))
     return Reduction(tuple(kept), K, least, most)
 
 
-def _taken(
-    W: Array, order: Sequence[Sequence[int]], optional: set[int]
-) -> tuple[list[int], Array, float, float]:
+def _taken(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, float]:
     """Columns of unit length that are independent; these made orthonormal, as rows Q (kept, rows).
 
     Then come the smallest part of such a column across those before, and the largest of the others.
@@ -135,26 +109,19 @@ def _taken(
     Q = np.zeros((0, len(W)))
     kept: list[int] = []
     least, most = 1.0, 0.0
-    for group in order:
-        places = list(group)
-        left = W[:, places]
+    for k in order:
+        left = W[:, [k]]
         for _ in range(2):
             left = left - Q.T @ (Q @ left)
-        while places:
-            parts = np.linalg.norm(left, axis=0)
-            chosen = int(np.flatnonzero(parts >= np.max(parts) * (1.0 - _AS_GOOD))[0])
-            part, column, k = float(parts[chosen]), left[:, chosen], places.pop(chosen)
-            left = np.delete(left, chosen, axis=1)
-            if part < DEPENDENT:
-                most = max(most, part)
-            elif k not in optional or part >= _OPTIONAL:
-                least = min(least, part)
-                kept.append(k)
-                column = column / part
-                column = column - Q.T @ (Q @ column)
-                column = column / np.linalg.norm(column)
-                Q = np.vstack([Q, column])
-                left = left - np.outer(column, column @ left)
+        part = float(np.linalg.norm(left, axis=0)[0])
+        if part < DEPENDENT:
+            most = max(most, part)
+            continue
+        least = min(least, part)
+        kept.append(k)
+        column = left[:, 0] / part
+        column = column - Q.T @ (Q @ column)
+        Q = np.vstack([Q, column / np.linalg.norm(column)])
     return kept, Q, least, most
 
 

@@ -46,13 +46,14 @@ from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.legs.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import closed_samples
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import rate_rows
 
 # Rates that are this part of the largest are zero; lengths likewise, over the robot's size.
 _NO_MOTION = 1e-9
@@ -81,14 +82,15 @@ class BodyMotions:
 
     Attributes:
         R: orientations (samples, bodies, 3, 3), base axes.
-        p: origins (samples, bodies, 3), base axes, m.
         J: twists [v; w] at the bodies' origins (samples, bodies, 6, n) at unit v, base axes.
+        rates: of every axis (joint, number) its rates over all samples and unit motions, one after the other;
+            of a spherical joint the relative angular velocity, base axes.
         size: of the robot, m.
     """
 
     R: Array
-    p: Array
     J: Array
+    rates: Mapping[tuple[int, int], Array]
     size: float
 
     def bond(self, a: int, b: int) -> Bond:
@@ -115,32 +117,6 @@ class BodyMotions:
             self.J[:, body, 3:].transpose(0, 2, 1)[:, :, None, :], self.R[:, body].transpose(0, 2, 1)[:, None]
         )
         return np.asarray(W.transpose(0, 1, 3, 2).reshape(-1, 3))
-
-    def friction_rate(self, joint: Joint, axis: str) -> Array:
-        """Rates of a joint along one of its axes of friction, over all samples and unit motions.
-
-        Of a spherical joint the relative angular velocity, base axes.
-        """
-        a, b = joint.predecessor, joint.successor
-        w = self.J[:, b, 3:] - self.J[:, a, 3:]
-        if axis == "ball":
-            return np.asarray(w.ravel())
-        R_a = self.R[:, a] @ np.asarray(joint.frame_predecessor.R, dtype=float)
-        R_b = self.R[:, b] @ np.asarray(joint.frame_successor.R, dtype=float)
-        second = joint.kind is JointKind.UNIVERSAL and axis == "ry"
-        plane = joint.kind is JointKind.SPHERICAL_PLANAR
-        direction = (R_b if second or plane else R_a)[:, :, "xyz".index(axis[1])]
-        if axis[0] == "r":
-            return np.asarray(np.einsum("si,sik->sk", direction, w).ravel())
-        r_a = np.einsum("sij,j->si", self.R[:, a], np.asarray(joint.frame_predecessor.p, dtype=float))
-        r_b = np.einsum("sij,j->si", self.R[:, b], np.asarray(joint.frame_successor.p, dtype=float))
-        v_a = self.J[:, a, :3] + np.cross(self.J[:, a, 3:], r_a[:, :, None], axis=1)
-        v_b = self.J[:, b, :3] + np.cross(self.J[:, b, 3:], r_b[:, :, None], axis=1)
-        # Seen from the body that has the plane or the line.
-        d = (self.p[:, b] + r_b) - (self.p[:, a] + r_a)
-        owner = b if plane else a
-        v = v_b - v_a - np.cross(self.J[:, owner, 3:], d[:, :, None], axis=1)
-        return np.asarray(np.einsum("si,sik->sk", direction, v).ravel())
 
     @cached_property
     def rate(self) -> float:
@@ -172,16 +148,26 @@ def echelon(rows: Array) -> Array:
 @lru_cache(maxsize=32)
 def sampled_twists(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the robot's sample states."""
-    R, p, J = [], [], []
+    R, J = [], []
+    rates: dict[tuple[int, int], list[Array]] = {}
     for x, y in closed_samples(robot):
         now = configuration(robot, x, y)
         U = np.asarray(rate_map(now), dtype=float)
         motion = now.motion
         R.append([pose.R for pose in motion.poses])
-        p.append([pose.p for pose in motion.poses])
-        J.append([np.asarray(motion.jacobian(body), dtype=float) @ U for body in range(len(robot.bodies))])
+        twists = [np.asarray(motion.jacobian(body), dtype=float) @ U for body in range(len(robot.bodies))]
+        J.append(twists)
+        for j, joint in enumerate(robot.joints):
+            for number, rows in enumerate(rate_rows(robot, motion, j) if joint.primitives else ()):
+                rate = np.asarray(rows, dtype=float) @ U
+                if joint.primitives[number] is Primitive.SPHERICAL:
+                    rate = twists[joint.successor][3:] - twists[joint.predecessor][3:]
+                rates.setdefault((j, number), []).append(rate)
     return BodyMotions(
-        np.array(R, dtype=float), np.array(p, dtype=float), np.array(J, dtype=float), float(robot.size)
+        np.array(R, dtype=float),
+        np.array(J, dtype=float),
+        {axis: np.ravel(listed) for axis, listed in rates.items()},
+        float(robot.size),
     )
 
 
@@ -511,7 +497,7 @@ class Transfers:
         """
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
-        for joint in robot.joints:
+        for j, joint in enumerate(robot.joints):
             place = self._place.get(f"{joint.name}.rotor_inertia")
             if place is None:
                 continue
@@ -521,8 +507,8 @@ class Transfers:
                 axis = np.asarray(frame.R, dtype=float)[:, 2]
                 if joint.kind is JointKind.REVOLUTE:
                     about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
-                    rate = motions.friction_rate(joint, "rz")
-                    alike = np.max(np.abs(np.abs(about) - np.abs(rate))) <= _NOTHING * motions.rate
+                    rate = np.abs(motions.rates[j, 0])
+                    alike = np.max(np.abs(np.abs(about) - rate)) <= _NOTHING * motions.rate
                     ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
                 else:
                     weight = abs(float(g @ motions.R[0, body] @ axis))
@@ -539,15 +525,13 @@ class Transfers:
         """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
         robot = self._robot
         listed: list[tuple[Array, str, str]] = []
-        for joint in robot.joints:
-            for axis in joint.friction_axes:
-                rate = self._motions.friction_rate(joint, axis)
-                prefix = f"{joint.name}.{axis}."
-                for form in ("viscous", "coulomb"):
-                    if prefix + form in self._place:
-                        listed.append(
-                            (rate, prefix + form, f"{axis[0]}{form}")
-                        )  # rotations, translations and spherical joints apart
+        for (j, number), rate in self._motions.rates.items():
+            axis = robot.joints[j].friction_axes[number]
+            prefix = f"{robot.joints[j].name}.{axis}."
+            for form in ("viscous", "coulomb"):
+                if prefix + form in self._place:
+                    # Rotations, translations and spherical joints apart.
+                    listed.append((rate, prefix + form, f"{axis[0]}{form}"))
         largest = {
             form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
             for _, _, form in listed

@@ -61,12 +61,11 @@ from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics.external import (
     checked_forces,
     checked_wrenches,
-    twist_and_derivative,
     wrenches_along_twist,
 )
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.errors import KinematicsError
@@ -74,6 +73,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.solve.newton_steps import closing_step
@@ -89,7 +89,7 @@ from nacelle.spatial.physics import gathers
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve_batch
-from nacelle.tree.actuation import actuator_biases, actuator_rows
+from nacelle.tree.actuation import actuator_biases
 
 
 class OperatingPoint(NamedTuple):
@@ -124,8 +124,7 @@ def operating_point(
     a: Any = None,
     tau: Any = None,
     external: Mapping[str, Any] | None = None,
-    friction: bool = True,
-    smooth: float | None = None,
+    physics: Physics = ALL_TERMS,
     guess: Any = None,
 ) -> tuple[OperatingPoint, Array]:
     """The operating point at an acceleration (zero if None), or at actuator forces if given; and its flags.
@@ -136,7 +135,8 @@ def operating_point(
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
     v, a = twist_and_derivative(robot, v, a)
-    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
+    terms = {"friction": physics.friction, "smooth": physics.smooth}
+    given: dict[str, Any] = {"external": external, "guess": guess, **terms}
     if tau is None:
         held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)
         a = a if held.acceleration is None else held.acceleration
@@ -144,9 +144,6 @@ def operating_point(
     tau = checked_forces(robot, tau)
     driven = forward_dynamics(robot, x, v, tau, **given)
     return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
-
-
-# ---- exact derivatives of the dynamics, from the traced program
 
 
 # ---- derivatives on the graph of a trace, by inputs or along the tangent of the pose
@@ -245,16 +242,15 @@ class _Residual:
         point: OperatingPoint,
         wrench: Array,
         *,
-        friction: bool = True,
-        smooth: float | None = None,
+        physics: Physics = ALL_TERMS,
         loaded: tuple[int, ...] = (),
     ) -> None:
         """Make it where `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools."""
         x, y, v, a, tau = point
         self.robot, self.a = robot, a
         self.state = state_at(robot, x, y, v)
-        self.A = actuator_rows(robot, self.state.now.motion) @ self.state.moving.U
-        self.R = generalised_force(self.state, a, Settings(friction, smooth)) - self.A.T @ tau
+        self.A = self.state.inverse_jacobian
+        self.R = generalised_force(self.state, a, physics) - self.A.T @ tau
         self.R = self.R - wrenches_along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
 
     @property
@@ -324,17 +320,14 @@ def residual_derivatives(
 
 
 @lru_cache(maxsize=128)
-def _compiled(
-    function: Callable[..., Any], robot: Robot, names: tuple[str, ...], options: tuple[tuple[str, Any], ...]
-) -> Compiled:
-    chosen = dict(options)
-    groups = chosen.get("groups", ())
+def _compiled(function: Callable[..., Any], robot: Robot, names: tuple[str, ...], **options: Any) -> Compiled:
+    groups = options.get("groups", ())
     point = {name: shape(robot) for name, shape in POINT_SHAPES.items()}
     shapes = {
         "z": of_twist(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
         "direction": (sum(math.prod(point[name]) for name in "xyv"),),
-        "wrench": (len(chosen.get("loaded", ())), 6),
+        "wrench": (len(options.get("loaded", ())), 6),
     }
     inputs = {name: shapes[name] for name in names} | point
 
@@ -344,7 +337,7 @@ def _compiled(
         return input_samples(robot, shapes, derived=lambda *_: {"p": numbers})
 
     # Minimising so long a program takes longer than it saves.
-    return compile_function(function, robot, inputs=inputs, options=chosen, minimised=False, states=states)
+    return compile_function(function, robot, inputs=inputs, options=options, minimised=False, states=states)
 
 
 def differentiate(
@@ -355,7 +348,7 @@ def differentiate(
     external: Mapping[str, Any] | None = None,
     groups: tuple[str, ...] = (),
     active: bool = False,
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """The residual with M and A, its derivatives and those of A z, with external wrenches.
 
@@ -366,23 +359,23 @@ def differentiate(
         external: wrenches on bodies, as in `inverse_dynamics`.
         groups: of the robot's numbers by which is differentiated, too.
         active: whether the actuators' accelerations and the turn of the tangent are asked for.
-        options: friction and smooth, as in `Settings`.
+        physics: what the equations of motion include.
 
     Returns:
         R (..., n), M, A, margins; "pose" and "twist" (..., n, n) of R, "A_pose" of A z; "active" with
         "active_pose" and "active_twist", "turn"; "parameters" (..., n, numbers) and "A_parameters".
     """
     given = checked_wrenches(robot, external)
-    options["loaded"] = tuple(sorted(given))
+    options: dict[str, Any] = {"physics": physics}
     wrench = np.zeros((0, 6))
     if given:
+        options["loaded"] = tuple(sorted(given))
         wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
     z = np.zeros(robot.motion.n) if z is None else z
-    key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
-    asked = (*key, ("active", True)) if active else key
-    results = dict(_compiled(residual_at_point, robot, ("wrench",), asked)(wrench, *point))
+    asked = options | {"active": True} if active else options
+    results = dict(_compiled(residual_at_point, robot, ("wrench",), **asked)(wrench, *point))
     X, Y = results.pop("X"), results.pop("Y")
-    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), asked)
+    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), **asked)
     n = robot.motion.n
     # The 2n directions, a sample each: along the tangent of the pose, then by the entries of the twist.
     batch = X.shape[:-2]
@@ -404,7 +397,7 @@ def differentiate(
     if active:
         results |= {"active_pose": columns["active"][..., :n], "active_twist": columns["active"][..., n:]}
     if groups:
-        own = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), (*key, ("groups", groups)))
+        own = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), groups=groups, **options)
         results |= own(z, robot.parameter_vector(*groups), wrench, *point)
     return results
 
@@ -489,8 +482,7 @@ def dynamics_derivatives(
     slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
     places = _places(robot)
     groups = tuple(g for g in GROUPS if g in required or np.any(slopes[places[g]]))
-    settings = Settings(friction, smooth)
-    given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": settings.smooth}
+    given: dict[str, Any] = {"external": external, "physics": Physics(friction, smooth)}
     inverse = kind == "inverse"
     if inverse:
         require_driven(robot, "derivatives of inverse dynamics need")

@@ -15,14 +15,14 @@ for rotations; zero at rest). In actuator coordinates s = [dq; dq'], by the exac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.derivatives.derivatives import differentiate, operating_point
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import require_inertia
-from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
@@ -164,9 +164,9 @@ def linearise(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
     require_inertia(robot)
-    settings = Settings(friction, smooth)
-    width = (settings.smooth or SMOOTH) if settings.friction else None
-    given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": width}
+    physics = Physics(friction, smooth)
+    width = (physics.smooth or SMOOTH) if physics.friction else None
+    given: dict[str, Any] = {"external": external, "physics": replace(physics, smooth=width)}
     point, flags = operating_point(robot, x, v, tau=tau, **given)
     v, a = point.v, point.a
     results = differentiate(robot, point, v, active=True, **given)

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.joint_effort import friction_effort
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
@@ -93,49 +93,49 @@ def _ends(now: Now, rate: Array) -> list[Ends]:
     ]
 
 
-def _required(now: Now, rate: Array, ends: list[Ends], settings: Settings) -> Array:
+def _required(now: Now, rate: Array, ends: list[Ends], physics: Physics) -> Array:
     """Forces (order,) along the stumps' rates in y that the motion requires."""
     stumps = now.natural.structure.stumps
     r_dot = product(now.J, rate)
-    total = product(stumps.embedding.T, tree_forces(now.state, product(stumps.embedding, r_dot), settings))
+    total = product(stumps.embedding.T, tree_forces(now.state, product(stumps.embedding, r_dot), physics))
     total = total + beam_loads(now.frames, now.state, now.r, r_dot)
     total = product(now.J.T, total)
     for end, (a, b) in zip(ends, now.tips, strict=True):
         total = total + product(a.J.T, end.start) + product(b.J.T, end.end)
-    return np.asarray(total + _friction(now, settings))
+    return np.asarray(total + _friction(now, physics))
 
 
-def _friction(now: Now, settings: Settings) -> Array:
+def _friction(now: Now, physics: Physics) -> Array:
     """Forces (order,) of friction in the joints at the ends of links."""
     total: Array = np.zeros(len(now.natural.order))
-    for moment, _, J in _friction_moments(now, settings):
+    for moment, _, J in _friction_moments(now, physics):
         total = total + product(J.T, moment)
     return total
 
 
-def friction_power(now: Now, settings: Settings) -> Scalar:
+def friction_power(now: Now, physics: Physics) -> Scalar:
     """Power that friction in the joints at the ends of links takes, W."""
     total: Scalar = 0.0
-    for moment, relative, _ in _friction_moments(now, settings):
+    for moment, relative, _ in _friction_moments(now, physics):
         total = total + dot(moment, relative)
     return total
 
 
-def _friction_moments(now: Now, settings: Settings) -> list[tuple[Array, Array, Array]]:
+def _friction_moments(now: Now, physics: Physics) -> list[tuple[Array, Array, Array]]:
     """Of every joint at an end of a link friction moment (3,), relative angular velocity and Jacobian."""
     structure = now.natural.structure
     result = []
-    for place in structure.joints if settings.friction else ():
+    for place in structure.joints if physics.friction else ():
         joint = structure.robot.joints[place.joint]
         (w1, J1), (w2, J2) = (_turning(now, *side) for side in (place.first, place.second))
         relative, J = w2 - w1, J2 - J1
         if joint.kind is JointKind.REVOLUTE:
             assert structure.normal is not None
             axis = structure.normal * _sense(now, place.joint, structure.normal)
-            effort = friction_effort(joint, 0, pack([dot(axis, relative)]), settings.smooth)
+            effort = friction_effort(joint, 0, pack([dot(axis, relative)]), physics.smooth)
             moment = axis * effort[0]
         else:
-            moment = friction_effort(joint, 0, relative, settings.smooth)
+            moment = friction_effort(joint, 0, relative, physics.smooth)
         result.append((moment, relative, J))
     return result
 
@@ -174,9 +174,7 @@ def _mass(now: Now, rows: list[int]) -> Array:
     return np.asarray(M)
 
 
-def accelerations(
-    now: Now, a: Array | None, tau: Array, settings: Settings
-) -> tuple[Array, list[Ends], Array]:
+def accelerations(now: Now, a: Array | None, tau: Array, physics: Physics) -> tuple[Array, list[Ends], Array]:
     """Accelerations of the stumps' rates in y, what acts at the links' ends, and the actuators' forces (na,).
 
     With `a` (na,) the actuators' accelerations are given and their forces follow; with None the forces are
@@ -187,7 +185,7 @@ def accelerations(
     unknown = [k for k in range(len(natural.order)) if k not in prescribed]
     start = _first(now, a)
     first = _ends(now, start)
-    required = _required(now, start, first, settings)
+    required = _required(now, start, first, physics)
     right = pack([*tau, *np.zeros(len(natural.order) - natural.na)]) - required if a is None else -required
     change = solve(_mass(now, unknown), right[unknown], "spd")
     entries, changes = list(start), [0.0] * len(start)
@@ -202,7 +200,7 @@ def accelerations(
         )
         for link, before, tips in zip(now.links, first, now.tips, strict=True)
     ]
-    return rate, ends, _required(now, rate, ends, settings)[: natural.na]
+    return rate, ends, _required(now, rate, ends, physics)[: natural.na]
 
 
 def _end_motions(tips: Sequence[Tip], rate: Array, change: Array) -> list[EndMotion]:
@@ -231,30 +229,40 @@ def _first(now: Now, a: Array | None) -> Array:
 
 
 @physics(p=of_positions, y=of_rates, a=of_inputs)
-def condensed_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
+def condensed_inverse(
+    robot: Robot, p: Array, y: Array, a: Array, *, physics: Physics = ALL_TERMS
+) -> dict[str, Array]:
     """Forces (na,), N or N m, at accelerations a (na,) of the actuators, and accelerations of other rates.
 
     At positions p (size,) and rates y (n,), those of the actuators first.
     """
     natural = natural_of(robot)
     now = now_at(natural, p, y)
-    rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
+    rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
     others = [*rate[natural.na :], *(value for end in ends for value in end.t)]
     return {"force": tau, "acceleration": pack(others)}
 
 
 @physics(p=of_positions, y=of_rates, tau=of_inputs)
-def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
+def condensed_forward(
+    robot: Robot, p: Array, y: Array, tau: Array, *, physics: Physics = ALL_TERMS
+) -> dict[str, Array]:
     """Accelerations y' (n,) of all rates y (n,) at positions p (size,) and forces tau (na,)."""
     natural = natural_of(robot)
     now = now_at(natural, p, y)
-    rate, ends, _ = accelerations(now, None, tau, Settings(**options))
+    rate, ends, _ = accelerations(now, None, tau, physics)
     return {"acceleration": pack([*rate, *(value for end in ends for value in end.t)])}
 
 
 @physics(s=lambda robot: (natural_of(robot).size + natural_of(robot).n,), u=of_inputs, constants=(1,))
 def condensed_flow(
-    robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
+    robot: Robot,
+    s: Array,
+    u: Array,
+    constants: Array,
+    *,
+    prescribed: bool = False,
+    physics: Physics = ALL_TERMS,
 ) -> Array:
     """Derivative of the state s = [p; y] at inputs u (actuators,).
 
@@ -263,7 +271,7 @@ def condensed_flow(
     natural = natural_of(robot)
     p, y = s[: natural.size], s[natural.size :]
     now = now_at(natural, p, y)
-    rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
+    rate, ends, _ = accelerations(now, u if prescribed else None, u, physics)
     return pack([*position_rates(now, p, y), *rate, *(value for end in ends for value in end.t)])
 
 
@@ -316,25 +324,25 @@ def potential(now: Now) -> Scalar:
     return total
 
 
-def dissipation(now: Now, settings: Settings) -> Scalar:
+def dissipation(now: Now, physics: Physics) -> Scalar:
     """Power that friction and damping take, W."""
-    total = energy.dissipation(now.frames, now.state, now.r, settings)
+    total = energy.dissipation(now.frames, now.state, now.r, physics)
     for link in now.links:
         damping = link.own.shapes.damping
         if np.any(damping):
             rate = pack([link.now.stretch, *link.now.t_rate])
             total = total + dot(rate, product(damping, rate))
-    return total + friction_power(now, settings)
+    return total + friction_power(now, physics)
 
 
 @physics(p=of_positions, y=of_rates)
-def condensed_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
+def condensed_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
     now = now_at(natural_of(robot), p, y)
     return {
         "kinetic": kinetic(now),
         "potential": potential(now),
-        "dissipation": dissipation(now, Settings(**options)),
+        "dissipation": dissipation(now, physics),
         "rates": _robot_rates(robot, now),
     }
 
@@ -520,7 +528,7 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
 @sampled(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, a=of_inputs)
 def lengths_inverse(
-    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
+    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, *, physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Forces (na,), N or N m, of the actuators at their accelerations a (na,), and "elastic" ones (ne,).
 
@@ -531,18 +539,18 @@ def lengths_inverse(
         va: rates of qa.
         ve: rates of qe.
         a: accelerations of qa.
-        options: as `Settings` has them.
+        physics: what the equations of motion include.
     """
     natural = _checked(robot)
     now = _moving(natural, qa, qe, va, ve)
-    rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
+    rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
     return {"force": tau, "elastic": _elastic(natural, now, rate, ends)}
 
 
 @sampled(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, tau=of_inputs)
 def lengths_forward(
-    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, **options: Any
+    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, *, physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Accelerations of the actuators (na,), and "elastic" ones (ne,), at forces tau (na,), N or N m.
 
@@ -550,5 +558,5 @@ def lengths_forward(
     """
     natural = _checked(robot)
     now = _moving(natural, qa, qe, va, ve)
-    rate, ends, _ = accelerations(now, None, tau, Settings(**options))
+    rate, ends, _ = accelerations(now, None, tau, physics)
     return {"acceleration": rate[: natural.na], "elastic": _elastic(natural, now, rate, ends)}

@@ -10,10 +10,12 @@ of T + V, with it d(T + V)/dt = tau . q_a' - P: a balance that checks the model.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nacelle.dynamics.joint_effort import joint_efforts
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
 from nacelle.elastic.frames import ElasticFrames
@@ -47,7 +49,7 @@ def potential(frames: ElasticFrames, state: State) -> Scalar:
     return total
 
 
-def dissipation(frames: ElasticFrames, state: State, r: Array, settings: Settings) -> Scalar:
+def dissipation(frames: ElasticFrames, state: State, r: Array, physics: Physics) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
     extended = frames.extended
     total: Scalar = 0.0
@@ -58,10 +60,8 @@ def dissipation(frames: ElasticFrames, state: State, r: Array, settings: Setting
     for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
         rate = r[extended.rate_slices[number].start]
         total = total + drive.damping * rate * rate
-    if settings.friction:
-        still = np.zeros(extended.embedding.shape[0])
-        without = joint_efforts(state, still, Settings(False))
-        for with_friction, other in zip(joint_efforts(state, still, settings), without, strict=True):
-            rate = product(with_friction.rows, state.moving.u)
-            total = total + dot(rate, with_friction.values - other.values)
+    if physics.friction:
+        rubbing = replace(physics, springs=False, inertia=False)
+        for effort in joint_efforts(state, np.zeros(extended.embedding.shape[0]), rubbing):
+            total = total + dot(product(effort.rows, state.moving.u), effort.values)
     return total

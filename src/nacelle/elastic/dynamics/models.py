@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
@@ -196,18 +196,18 @@ def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Ar
     return total
 
 
-def required_forces(motion: Moved, rate: Array, settings: Settings) -> Array:
+def required_forces(motion: Moved, rate: Array, physics: Physics) -> Array:
     """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
     extended = motion.at.plan.extended
     u_dot = product(extended.embedding, rate)
-    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, settings))
+    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, physics))
     return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
-def motion_equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
+def motion_equations(now: Reduced, physics: Physics) -> tuple[Array, Array]:
     """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
     M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
-    return M, product(now.J.T, required_forces(now.motion, now.bias, settings))
+    return M, product(now.J.T, required_forces(now.motion, now.bias, physics))
 
 
 # ---- the elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38))
@@ -229,14 +229,16 @@ def of_inputs(robot: Robot) -> tuple[int]:
 
 
 @physics(p=of_positions, y=of_rates, a=of_inputs)
-def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
+def elastic_inverse(
+    robot: Robot, p: Array, y: Array, a: Array, *, physics: Physics = ALL_TERMS
+) -> dict[str, Array]:
     """Forces tau (na,), N or N m, at accelerations a (na,) of the actuators, and those z of the other rates.
 
     M [a; z] + c = [tau; 0] at positions p (size,) and independent rates y (n,), the actuators' first: z from
     the lower rows, tau from the upper ones.
     """
     plan = rate_choice(robot)
-    M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
+    M, c = motion_equations(reduced_motion(posed(plan, p), y), physics)
     k = plan.na
     others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
     return {
@@ -246,23 +248,25 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
 
 
 @physics(p=of_positions, y=of_rates, tau=of_inputs)
-def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
+def elastic_forward(
+    robot: Robot, p: Array, y: Array, tau: Array, *, physics: Physics = ALL_TERMS
+) -> dict[str, Array]:
     """Accelerations y' (n,) at positions p (size,), rates y (n,), forces tau (na,): M y' + c = [tau; 0]."""
     plan = rate_choice(robot)
-    M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
+    M, c = motion_equations(reduced_motion(posed(plan, p), y), physics)
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
     return {"acceleration": solve(M, right, "spd")}
 
 
 @physics(p=of_positions, y=of_rates)
-def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
+def elastic_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
     motion = reduced_motion(posed(rate_choice(robot), p), y).motion
     frames, state = motion.at.frames, motion.state
     return {
         "kinetic": energy.kinetic(frames, motion.r),
         "potential": energy.potential(frames, state),
-        "dissipation": energy.dissipation(frames, state, motion.r, Settings(**options)),
+        "dissipation": energy.dissipation(frames, state, motion.r, physics),
         "rates": motion.r[: robot.platform_nv + robot.nv],
     }
 
@@ -273,21 +277,20 @@ def of_all_rates(robot: Robot) -> tuple[int]:
 
 
 @physics(p=of_positions, r=of_all_rates)
-def elastic_terms(robot: Robot, p: Array, r: Array, **options: Any) -> dict[str, Any]:
+def elastic_terms(robot: Robot, p: Array, r: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Any]:
     """Terms of the model before the closures are solved, for large robots: M, forces h at constant rates r.
 
     Also A (d, r) and second derivatives of the closures' chosen rows, and energies.
     """
     at = posed(rate_choice(robot), p)
     motion = robot_in_motion(at, r)
-    settings = Settings(**options)
     return {
         "M": at.frames.mass_matrix(),
-        "h": required_forces(motion, np.zeros(len(r)), settings),
+        "h": required_forces(motion, np.zeros(len(r)), physics),
         "A": at.A,
         "second": second_rates(motion),
         "potential": energy.potential(at.frames, motion.state),
-        "dissipation": energy.dissipation(at.frames, motion.state, r, settings),
+        "dissipation": energy.dissipation(at.frames, motion.state, r, physics),
     }
 
 
@@ -324,7 +327,13 @@ def state_size(robot: Robot) -> tuple[int]:
 
 @physics(s=state_size, u=of_inputs, constants=(1,))
 def elastic_flow(
-    robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
+    robot: Robot,
+    s: Array,
+    u: Array,
+    constants: Array,
+    *,
+    prescribed: bool = False,
+    physics: Physics = ALL_TERMS,
 ) -> Array:
     """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
     plan = rate_choice(robot)
@@ -332,9 +341,9 @@ def elastic_flow(
     p, y = s[:size], s[size:]
     p = positions.stepped(plan.extended, p, loop_step(posed(plan, p)))
     if prescribed:
-        others = elastic_inverse(robot, p, y, u, **options)["acceleration"]
+        others = elastic_inverse(robot, p, y, u, physics=physics)["acceleration"]
         accelerations = [*u, *others]
     else:
-        accelerations = list(elastic_forward(robot, p, y, u, **options)["acceleration"])
+        accelerations = list(elastic_forward(robot, p, y, u, physics=physics)["acceleration"])
     now = reduced_motion(posed(plan, p), y)
     return pack([*positions.rates(plan.extended, p, now.motion.r), *accelerations])

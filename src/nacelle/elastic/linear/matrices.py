@@ -363,12 +363,10 @@ def shape_options(planar: bool | None) -> dict[str, Any]:
 
 def jacobian_at(model: Matrices, place: int, planar: bool | None = None) -> Array:
     """Jacobian (..., 6, r) of a body or tool at the model's poses."""
-    options = (*shape_options(planar).items(), ("place", place))
-    return np.asarray(native(pose_jacobian, model.robot, options)(model.x, model.y))
+    program = native(pose_jacobian, model.robot, place=place, **shape_options(planar))
+    return np.asarray(program(model.x, model.y))
 
 
 def weights_at(model: Matrices, planar: bool | None = None) -> Array:
     """What gravity acts on (..., 3, r) at the model's poses (`weights`)."""
-    return np.asarray(
-        native(pose_weights, model.robot, tuple(shape_options(planar).items()))(model.x, model.y)
-    )
+    return np.asarray(native(pose_weights, model.robot, **shape_options(planar))(model.x, model.y))

@@ -10,7 +10,6 @@ from nacelle.export.entry import CLOSING
 from nacelle.export.loop import ASSEMBLY
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.unknowns import centred
 from nacelle.spatial.scalar import Array
 
 # Legs are closed at the pose itself, then along 4, 16, 64 pieces of a straight line from the reference.
@@ -165,7 +164,7 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
         x=listed(x, real),
         y=listed(y, real),
         turned=turned,
-        centred="".join(_centred(place, centre, real) for place, centre in centred(mechanism)),
+        centred="".join(_centred(place, centre, real) for place, centre in mechanism.centred_angles),
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING}{end}_newton",
         tolerance=c_constant(tolerance, real),

@@ -56,7 +56,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.friction import DRY
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.limits import (
     ConstraintForm,
@@ -197,7 +197,7 @@ class Design:
 
     def options(self, smooth: float | None) -> tuple[tuple[str, object], ...]:
         """Options of the regressor's program."""
-        return tuple({**Settings(True, smooth).options, **column_options(self.base)}.items())
+        return tuple({"physics": Physics(smooth=smooth), **column_options(self.base)}.items())
 
     # ---- samples
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_product, rotation_cost, shortest
+from nacelle.spatial.rotation import quat_product, rotation, rotation_cost, shortest
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import CosSin, Step
 
@@ -256,8 +256,7 @@ def elbow(
 def axis_motion(step: Step) -> Pose:
     """Motion of a turn about or a slide along z."""
     if isinstance(step, CosSin):
-        c, s = step
-        return Pose(pack([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+        return Pose(rotation(2, *step), np.zeros(3))
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
@@ -281,13 +280,19 @@ def _elbow_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     return [step, angle_onto(X2.p, product(X1.R.T, rod))]
 
 
+def _strut_length(o: Array, z: Array, u: Array, roots: Roots) -> Scalar:
+    """Length (m) of a strut at whose end o + length z (3,) is as far from its foot as the point u (3,), m."""
+    square = dot(u, u)
+    length = roots.take(stretch(o, z, square, roots.sign()))
+    roots.lever(square, roots.size**2)
+    return length
+
+
 def _universal_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
+    length = _strut_length(o, z, u, roots)
     first, second, margin = two_angles(X1.R, o + length * z, u, roots.sign())
     roots.root_margins.append(margin)
     return [first, second, length]
@@ -297,9 +302,7 @@ def _spherical_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Ste
     X0, X1, X2 = chain.X
     u = W.seen(X0)
     o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
+    length = _strut_length(o, z, u, roots)
     return [spherical_aim(o + length * z, u, roots.reference(chain.owners[0])), length]
 
 
@@ -307,9 +310,7 @@ def _revolute_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step
     X0, X1, X2 = chain.X
     flat = np.array([1.0, 1.0, 0.0])
     u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
-    square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
-    roots.lever(square, roots.size**2)
+    length = _strut_length(o, z, u, roots)
     return [angle_onto(o + length * z, u), length]
 
 

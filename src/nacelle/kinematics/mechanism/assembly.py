@@ -33,12 +33,13 @@ import numpy as np
 from nacelle.errors import AssemblyError
 from nacelle.model.joint import Joint, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
+from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_vector, quat_product, rotation_quat
 from nacelle.spatial.scalar import Array
 from nacelle.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
-from nacelle.tree.spanning_tree import NumberTree, TreeMotion, rates_of, tree_motion
+from nacelle.tree.spanning_tree import NumberTree, TreeMotion, rates_of, rates_of_motion, tree_motion
 
 # A closure counts as closed below this part of the robot's size (or this angle in radians).
 CLOSED = 1e-9
@@ -135,9 +136,7 @@ def held_rates(robot: Robot) -> Array:
     """
     m = robot.platform_nv
     mask = np.zeros(m + robot.nv, dtype=bool)
-    mask[[axis for axis in robot.motion.twist_axes if axis < m]] = True
-    for name in robot.motion.joint_names:
-        mask[m + robot.v_slices[robot.joint(name)].start] = True
+    mask[[place for name, place in rates_of_motion(robot).items() if name not in AXES[m:]]] = True
     return mask
 
 
@@ -163,11 +162,7 @@ def coupling_scale(robot: Robot, joint: Joint) -> float:
 
 def rate_scale(robot: Robot) -> Array:
     """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations."""
-    scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
-    for joint in robot.tree_joints:
-        for primitive in joint.primitives:
-            scale += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
-    return np.array(scale)
+    return np.where(rotation_mask(robot), 1.0, robot.size)
 
 
 def motion_scale(robot: Robot) -> Array:
@@ -280,7 +275,7 @@ def leg_branch(part: Robot, state: ClosureState, nacelle_nv: int) -> int:
     sign names the branch. Rows that are identically zero (out of the plane of a planar leg) do not
     count; signs are those of the leg's end moving against the platform.
     """
-    J = state.jacobian / row_scale(part)[:, None] * rate_scale(part)
+    J = scaled_closures(part, state)
     in_nacelle = set(range(2 + len(part.nacelle.joints)))
     for joint, rows in zip(part.closures, state.rows, strict=True):
         if joint.predecessor not in in_nacelle:
@@ -542,22 +537,36 @@ def closed_near(
         rng: random numbers.
         shaken: how far idle motions and passive joints are moved: a special posture of theirs must not count.
     """
-    held, scale = held_rates(robot), motion_scale(robot)
+    held = held_rates(robot)
+    step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
+    still = held.copy()
+    still[nacelle_rates(robot)] = True
+    shake = np.where(still, 0.0, shaken * rng.normal(size=held.size))
+    return closed_after(robot, start, reach * step + shake, 1e-11)
+
+
+def closed_after(
+    robot: Robot, start: Assembly, step: Array, closed: float
+) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+    """The closed configuration behind a step (rates,) from another; None if the loops do not close.
+
+    Args:
+        robot: the robot.
+        start: a closed configuration, and its branch.
+        step: of all rates, over the scales of motions (`motion_scale`); independent coordinates stay where it
+            leads.
+        closed: what the loops may leave open, over the robot's size or in rad.
+    """
+    held = held_rates(robot)
     nacelle = held.copy()
     nacelle[nacelle_rates(robot)] = True
-    step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-    shake = np.where(nacelle, 0.0, shaken * rng.normal(size=held.size))
-    pose, q = advance(robot, start.platform, start.q, (reach * step + shake) * scale)
+    pose, q = advance(robot, start.platform, start.q, step * motion_scale(robot))
     # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
     pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
     pose, q, motion, state = solve_closures(robot, pose, q, held)
-    if (
-        np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
-        < 1e-11 + 8.0 * robot.coordinate_rounding
-    ):
-        return pose, q, motion, state
-    return None
+    gap = np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
+    return (pose, q, motion, state) if gap < closed + 8.0 * robot.coordinate_rounding else None
 
 
 def nacelle_rates(robot: Robot) -> Array:

@@ -35,6 +35,7 @@ from nacelle.spatial.rotation import (
     quat_log,
     quat_multiply,
     quat_rotate,
+    rotation,
     rotation_quat,
     rotation_vector,
 )
@@ -145,15 +146,19 @@ class Chart:
             return Pose(rotation_quat(x[self.layout.quaternion]), pack(p))
         if not self.rotations:
             return Pose(R_0 if fixed else product(rotation_vector(pack(list(left))), R_0), pack(p))
-        torsion, tilt = self._torsion_and_tilt(x, list(left))
-        R = product(_about(self.axis, torsion), R_0)
+        torsion, tilt = self._torsion_and_tilt(self._given(x), list(left))
+        R = product(rotation(self.axis, cos(torsion), sin(torsion)), R_0)
         # Without parasitic motion the tilt of a single rotation is zero, and costs nothing.
         if len(self.rotations) == 2 or not fixed:
             R = product(rotation_vector(tilt), R)
         return Pose(R, pack(p))
 
-    def _torsion_and_tilt(self, x: Array, left: list[Scalar]) -> tuple[Scalar, Array]:
-        given = [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.rotations)]
+    def _given(self, x: Array) -> list[Scalar]:
+        """Rotations that are coordinates, rad, in the order of their axes."""
+        return [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.rotations)]
+
+    def _torsion_and_tilt(self, given: list[Scalar], left: list[Scalar]) -> tuple[Scalar, Array]:
+        """Torsion, rad, and tilt (3,), from the rotations that are coordinates and the others; or rates."""
         torsion, across = (given[0], left) if len(self.rotations) == 1 else (left[0], given)
         tilt: list[Scalar] = [0.0, 0.0, 0.0]
         for axis, value in zip(self.across, across, strict=True):
@@ -171,7 +176,7 @@ class Chart:
             if not self.rotations:
                 J = left_jacobian(pack(left))
             else:
-                _, tilt = self._torsion_and_tilt(x, left)
+                _, tilt = self._torsion_and_tilt(self._given(x), left)
                 if len(self.rotations) == 1:
                     J = left_jacobian(tilt)[:, list(self.across)]
                 else:
@@ -188,7 +193,7 @@ class Chart:
         J = np.eye(3)
         left = list(r[3 - len(self.moves) :])
         if 0 < len(self.rotations) < 3:
-            _, tilt = self._torsion_and_tilt(x, left)
+            _, tilt = self._torsion_and_tilt(self._given(x), left)
             J = rotation_vector(tilt) if len(self.rotations) == 1 else left_jacobian(tilt)
         columns: list[Array] = []
         for name in self.robot.motion.coordinates:
@@ -209,17 +214,13 @@ class Chart:
         left, left_rate = list(r[first:]), list(r_rate[first:])
         if not self.rotations:
             return pack([0.0, 0.0, 0.0, *left_jacobian_bias(pack(left), pack(left_rate))])
-        _, tilt = self._torsion_and_tilt(x, left)
-        given = [
-            x_rate[self.robot.motion.coordinates.index(AXES[3 + axis])] for axis in sorted(self.rotations)
-        ]
-        torsion_rate, across = (given[0], left_rate) if len(self.rotations) == 1 else (left_rate[0], given)
-        tilt_rate: list[Scalar] = [0.0, 0.0, 0.0]
-        for axis, value in zip(self.across, across, strict=True):
-            tilt_rate[axis] = value
-        w = left_jacobian(tilt) @ pack(tilt_rate)
+        _, tilt = self._torsion_and_tilt(self._given(x), left)
+        names = self.robot.motion.coordinates
+        given = [x_rate[names.index(AXES[3 + axis])] for axis in sorted(self.rotations)]
+        torsion_rate, tilt_rate = self._torsion_and_tilt(given, left_rate)
+        w = left_jacobian(tilt) @ tilt_rate
         axis_turn = cross(w, rotation_vector(tilt)[:, self.axis]) * torsion_rate
-        return pack([0.0, 0.0, 0.0, *(left_jacobian_bias(tilt, pack(tilt_rate)) + axis_turn)])
+        return pack([0.0, 0.0, 0.0, *(left_jacobian_bias(tilt, tilt_rate) + axis_turn)])
 
     def coordinates(self, pose: Pose) -> tuple[Array, Array]:
         """Reduced poses x (..., nx) (joints of the nacelle zero) and dependent numbers of poses of floats."""
@@ -251,13 +252,3 @@ class Chart:
         for turn in self.rotations:
             x[..., self.layout.x_index(AXES[3 + turn])] = torsion if turn == k else tilt[..., turn]
         return [tilt[..., turn] for turn in self.across] if len(self.rotations) == 1 else [torsion]
-
-
-def _about(axis: int, angle: Scalar) -> Array:
-    """Turn by an angle about a coordinate axis."""
-    c, s = cos(angle), sin(angle)
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    R: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
-    R[axis][axis] = 1.0
-    R[i][i], R[i][j], R[j][i], R[j][j] = c, -s, s, c
-    return pack(R)

@@ -40,7 +40,7 @@ import numpy as np
 
 from nacelle.errors import number_of
 from nacelle.kinematics.mechanism.assembly import Assembly, closed_near, rate_scale
-from nacelle.kinematics.mechanism.rank import null_space, rank_of
+from nacelle.kinematics.mechanism.rank import null_space, rank_of, unit_rows
 from nacelle.model.joint import UNBOUNDED, Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot, body_parameters
@@ -285,13 +285,9 @@ def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, .
 
 def _motions(robot: Robot, motion: TreeMotion, state: ClosureState, spins: tuple[Spin, ...]) -> Array:
     """Motions N (rates, n) of the robot with its idle spins held, in units of the size and rad."""
-    held = [
-        (motion.poses[spin.body].R @ np.array(spin.axis)) @ motion.jacobian(spin.body)[3:] for spin in spins
-    ]
     scale = rate_scale(robot)
-    rows = np.vstack([state.jacobian, *(row[None] for row in held)]) * scale
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(scale[:, None] * null_space(rows / np.where(norms > 0.0, norms, 1.0)))
+    rows = np.vstack([state.jacobian, *(spin_row(motion, spin)[None] for spin in spins)]) * scale
+    return np.asarray(scale[:, None] * null_space(unit_rows(rows)))
 
 
 def _forces(robot: Robot, motion: TreeMotion, N: Array, z: Array) -> Array:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,12 +34,14 @@ from nacelle.kinematics.mechanism.coupled import Followers, followers_of, windin
 from nacelle.kinematics.mechanism.idle import held_spins, spin_row
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
+from nacelle.model.joint import Primitive
 from nacelle.model.leg import Leg
 from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.tree.rates import LegRates, RateStructure, Spin
-from nacelle.tree.spanning_tree import CosSin, rates_of
+from nacelle.tree.spanning_tree import CosSin, rates_of, rates_of_motion
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
 _SAME = 1e-6
@@ -65,6 +68,24 @@ class LegPlan:
     def square(self) -> bool:
         """Whether the leg's rates follow from as many closure equations."""
         return len(self.rows) == len(self.rates) and not self.spins
+
+
+class IteratedAxis(NamedTuple):
+    """An axis of a joint whose coordinate is found by iteration.
+
+    Attributes:
+        joint: index of the joint.
+        number: of the axis in the joint.
+        primitive: what it is.
+        y: the place of its coordinate in y: four numbers for a spherical joint, one for all others.
+        u: the place of its rate in u: three numbers for a spherical joint, one for all others.
+    """
+
+    joint: int
+    number: int
+    primitive: Primitive
+    y: slice
+    u: slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +160,7 @@ class Mechanism:
     @cached_property
     def independent(self) -> tuple[int, ...]:
         """Places in u of the entries of v, in the order of the motion's coordinates."""
-        robot = self.robot
-        places = []
-        axes = iter(robot.motion.twist_axes)
-        for name in robot.motion.coordinates:
-            if name in robot.motion.joint_names:
-                places.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
-            else:
-                places.append(next(axes))
-        return tuple(places)
+        return tuple(rates_of_motion(self.robot).values())
 
     @cached_property
     def dependent_joints(self) -> tuple[int, ...]:
@@ -172,6 +185,38 @@ class Mechanism:
         """Tree joints whose coordinates are found by iteration."""
         legs = [j for k in self.iterated_legs for j in self.robot.legs[k].joints]
         return tuple(j for j in (*self.dependent_joints, *legs) if j not in self.followers.joints)
+
+    @cached_property
+    def iterated_axes(self) -> tuple[IteratedAxis, ...]:
+        """Axes of these joints, in the order of y."""
+        axes, y = [], self.chart_size
+        for j in self.iterated_joints:
+            u = self.robot.platform_nv + self.robot.v_slices[j].start
+            for number, primitive in enumerate(self.robot.joints[j].primitives):
+                places = slice(y, y + primitive.nq), slice(u, u + primitive.nv)
+                axes.append(IteratedAxis(j, number, primitive, *places))
+                y, u = y + primitive.nq, u + primitive.nv
+        return tuple(axes)
+
+    @cached_property
+    def centred_angles(self) -> tuple[tuple[int, float], ...]:
+        """Places in y of angles that a single pose has within half a turn of centres, and these, rad.
+
+        Turns of coupled joints follow from the couplings.
+        """
+        joints, coupled = self.robot.narrowed_joints, self.robot.coupled_joints
+        angles = [
+            (axis.y.start, (axis.joint, axis.number))
+            for axis in self.iterated_axes
+            if axis.primitive.is_rotation and axis.primitive.nq == 1 and axis.joint not in coupled
+        ]
+        angles += enumerate(self.counted, start=self.iterated_size)
+        return tuple((place, joints[j].centre(k)) for place, (j, k) in angles)
+
+    @cached_property
+    def iterated_rows(self) -> tuple[int, ...]:
+        """Closure equations that iteration solves: of the nacelle's own loops, then of these legs."""
+        return (*self.nacelle_rows, *(row for k in self.iterated_legs for row in self.legs[k].rows))
 
     @cached_property
     def followers(self) -> Followers:
@@ -217,10 +262,15 @@ class Mechanism:
     @cached_property
     def reference(self) -> tuple[Array, Array]:
         """The reference pose as (x, y)."""
-        x, r = self.chart.coordinates(self.assembly.platform)
+        return self.coordinates(self.assembly.platform, self.assembly.q)
+
+    def coordinates(self, platform: Pose, q: Array) -> tuple[Array, Array]:
+        """(x, y) (..., nx), (..., ny) of poses of the platform and coordinates of the tree (..., nq)."""
+        x, r = self.chart.coordinates(platform)
         for name in self.robot.motion.joint_names:
-            x[self.layout.x_index(name)] = self.assembly.q[self.robot.q_slices[self.robot.joint(name)]][0]
-        return x, self.unknowns(r, self.assembly.q)
+            place = self.robot.q_slices[self.robot.joint(name)].start
+            x[..., self.layout.x_index(name)] = q[..., place]
+        return x, self.unknowns(r, q)
 
     def unknowns(self, r: Array, q: Array) -> Array:
         """Collect y (..., ny) from the dependent numbers r of poses and the tree's coordinates (..., nq).
@@ -300,13 +350,12 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     poses = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
     J = np.stack([state.jacobian / scale[:, None] for _, state in poses])
     zero = 1e-11 + 64.0 * robot.coordinate_rounding
-    rows = assembly.closures.rows
 
     names = robot.motion.joint_names
     dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
     own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
-    all_own = [k for c in own for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
+    all_own = assembly.closures.rows_of(robot, own)
     # Joints of the nacelle that its own loops do not determine are left to the legs.
     own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
     rows_of_spins = [(spin, spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
@@ -322,8 +371,7 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > zero
 
     def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
-        listed = [k for c in closures for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
-        return tuple(k for k in listed if used[k])
+        return tuple(k for k in assembly.closures.rows_of(robot, closures) if used[k])
 
     nacelle_rows = rows_of(own)
     legs = []

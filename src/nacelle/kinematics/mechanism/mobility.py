@@ -34,7 +34,7 @@ from nacelle.kinematics.mechanism.assembly import (
     scaled_closures,
 )
 from nacelle.kinematics.mechanism.idle import held_spins, idle_count, idle_motions, spin_row
-from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
+from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of, unit_rows
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -43,21 +43,13 @@ from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState, closure_frames
 from nacelle.tree.rates import Spin
-from nacelle.tree.spanning_tree import TreeMotion, rates_of
+from nacelle.tree.spanning_tree import TreeMotion, rates_of, rates_of_motion
 
 
 def _coordinate_rates(robot: Robot) -> dict[str, int]:
     """Places in u of the coordinates of the motion, those first that are no joint of an actuator."""
-    axes = iter(robot.motion.twist_axes)
-    places = {}
-    driven = {actuator.joint for actuator in robot.actuators}
-    for name in robot.motion.coordinates:
-        if name in robot.motion.joint_names:
-            places[name] = robot.platform_nv + robot.v_slices[robot.joint(name)].start
-        else:
-            places[name] = next(axes)
-    joints = {name: robot.joint(name) for name in robot.motion.joint_names}
-    return dict(sorted(places.items(), key=lambda entry: joints.get(entry[0]) in driven))
+    driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
+    return dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
 
 
 def _spanning(N: Array, places: dict[str, int]) -> list[str]:
@@ -80,8 +72,7 @@ def undriven_coordinates(robot: Robot, left: Array) -> tuple[str, ...]:
 
 def are_unfelt(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool:
     """Whether no actuator moves with some coordinates while the others rest; N: the motions of the robot."""
-    places = _coordinate_rates(robot)
-    independent = [places[name] for name in robot.motion.coordinates]
+    independent = list(rates_of_motion(robot).values())
     if not names or rank_of(N[independent].T) < len(independent):
         return False
     columns = N @ np.linalg.pinv(N[independent])
@@ -357,12 +348,7 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
 
 def _locked(J: Array, A: Array, rounding: float) -> Array:
     """Motions that are left with all actuators locked."""
-    return null_space(np.vstack([J, _unit_rows(A)]), rounding)
-
-
-def _unit_rows(A: Array) -> Array:
-    norms = np.linalg.norm(A, axis=1, keepdims=True)
-    return np.asarray(A / np.where(norms > 0.0, norms, 1.0))
+    return null_space(np.vstack([J, unit_rows(A)]), rounding)
 
 
 def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -391,13 +377,11 @@ def _tools(robot: Robot, motion: TreeMotion, N: Array) -> tuple[tuple[str, tuple
 
 def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:
     """Say where superfluous closure equations are: inside single legs, or between legs."""
-    words = []
     total = J.shape[0] - rank_of(J)
-    rows_of = dict(zip(range(robot.tree, len(robot.joints)), state.rows, strict=True))
 
     def excess(closures: tuple[int, ...]) -> int:
-        rows = np.concatenate([np.arange(rows_of[c].start, rows_of[c].stop) for c in closures])
-        return int(rows.size - rank_of(J[rows]))
+        rows = state.rows_of(robot, closures)
+        return len(rows) - rank_of(J[rows])
 
     counts = {}
     for leg in robot.legs:

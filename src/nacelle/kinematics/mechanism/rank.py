@@ -44,3 +44,9 @@ def range_of(matrix: Array) -> Array:
         return np.zeros((matrix.shape[0], 0))
     U, s, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.asarray(U[:, s > RANK_TOLERANCE * max(float(s[0]), _UNIT)])
+
+
+def unit_rows(matrix: Array) -> Array:
+    """The rows of a matrix (m, n) over their lengths; those of zeros as they are."""
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.asarray(matrix / np.where(norms > 0.0, norms, 1.0))

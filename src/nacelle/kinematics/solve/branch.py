@@ -202,8 +202,7 @@ def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wron
 
 def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
     """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
-    joints = [(j, mechanism.robot.joints[j]) for j in mechanism.iterated_joints]
-    own = [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
+    own = [(axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)]
     return own + [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
 
 
@@ -251,11 +250,8 @@ def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
-    place = mechanism.chart_size
-    starts = {}
-    for j in mechanism.iterated_joints:
-        starts[j], place = place, place + robot.joints[j].nq
-    values += [(y[starts[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
+    places = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
+    values += [(y[places[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
         values.append(_related(mechanism, plan.relations, y, wrong))
     return pack(values)
@@ -276,10 +272,7 @@ def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
     mechanism = mechanism_of(robot)
     system = rate_equations(robot, mechanism.rate_structure, motion)
-    rows = [
-        *mechanism.nacelle_rows,
-        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
-    ]
+    rows = list(mechanism.iterated_rows)
     K = system.closures.jacobian[rows][:, list(rates)] / mechanism.row_scale[rows].reshape(-1, 1)
     spins = [row[list(rates)] for k in (*mechanism.iterated_legs, -1) for row in system.rows[k]]
     return np.asarray(np.concatenate([K, np.stack(spins)]) if spins else K)

@@ -40,7 +40,7 @@ from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_
 from nacelle.kinematics.limits import actuator_outside, read_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
+from nacelle.kinematics.pose_input import broadcast_guess, checked_actuators, checked_poses
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.branch import branch_of, pose_units
 from nacelle.kinematics.solve.continuation import (
@@ -325,11 +325,7 @@ class JointSearch(PoseSearch):
         R = np.eye(3)
         if self.size == 7:
             R = rotation_matrices(u[:, 3:7] / np.linalg.norm(u[:, 3:7], axis=1, keepdims=True))
-        x, dependent = mechanism.chart.coordinates(Pose(R, u[:, :3]))
-        for name in mechanism.robot.motion.joint_names:
-            place = self.size + mechanism.robot.q_slices[mechanism.robot.joint(name)].start
-            x[:, mechanism.layout.x_index(name)] = u[:, place]
-        return x, mechanism.unknowns(dependent, u[:, self.size :])
+        return mechanism.coordinates(Pose(R, u[:, :3]), u[:, self.size :])
 
 
 @lru_cache(maxsize=16)
@@ -502,17 +498,10 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
-    count = len(robot.actuators)
-    wanted = np.array(q, dtype=float)
-    if wanted.shape[-1:] != (count,):
-        names = ", ".join(actuator.name for actuator in robot.actuators)
-        raise KinematicsError(
-            f"{robot.name} has {count} actuators ({names}), so q has the shape (..., {count}), got "
-            f"{wanted.shape}"
-        )
+    wanted = np.array(checked_actuators(robot, q, "q"))
     mechanism = mechanism_of(robot)
     batch = wanted.shape[:-1]
-    rows = wanted.reshape(-1, count)
+    rows = wanted.reshape(-1, len(robot.actuators))
     valid = np.all(np.isfinite(rows), axis=1)
     if not batch and not valid[0]:
         bad = [a.name for a, value in zip(robot.actuators, rows[0], strict=True) if not np.isfinite(value)]

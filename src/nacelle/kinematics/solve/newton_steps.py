@@ -116,11 +116,8 @@ def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], lis
     u = response.u[:, -1]
     dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
     dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
-    rows = [
-        *mechanism.nacelle_rows,
-        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
-    ]
-    return dy, [system.closures.residual[row] / mechanism.row_scale[row] for row in rows]
+    residual, scale = system.closures.residual, mechanism.row_scale
+    return dy, [residual[row] / scale[row] for row in mechanism.iterated_rows]
 
 
 def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:

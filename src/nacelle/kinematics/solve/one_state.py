@@ -213,8 +213,6 @@ def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
 
 
 @lru_cache(maxsize=512)
-def one_state(
-    function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()
-) -> OneState:
+def one_state(function: Callable[..., Any], robot: Robot, **options: Any) -> OneState:
     """A physics function at one state of a robot; arguments as in `native`."""
-    return OneState(robot, lambda: native(function, robot, options))
+    return OneState(robot, lambda: native(function, robot, **options))

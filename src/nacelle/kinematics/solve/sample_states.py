@@ -6,13 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.assembly import (
-    advance,
-    held_rates,
-    motion_scale,
-    row_scale,
-    solve_closures,
-)
+from nacelle.kinematics.mechanism.assembly import closed_after, held_rates
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.solve.branch import is_on_branch
 from nacelle.model.robot import Robot
@@ -39,27 +33,15 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     robot, start = mechanism.robot, mechanism.assembly
     rng = np.random.default_rng(seed)
     held = held_rates(robot)
-    scale = motion_scale(robot)
-    nacelle = held.copy()
-    nacelle[list(mechanism.w_rates)] = True
     states = [mechanism.reference]
-    closed = 1e-12 + 8.0 * robot.coordinate_rounding
     reach, tries = 0.3, 0
     while len(states) < count and tries < 12 * count:
         tries += 1
         step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-        pose, q = advance(robot, start.platform, start.q, reach * step * scale)
-        pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
-        pose, q, _, state = solve_closures(robot, pose, q, held)
-        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
-            reach *= 0.8
-            continue
-        x, dependent = mechanism.chart.coordinates(pose)
-        for name in robot.motion.joint_names:
-            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-        y = mechanism.unknowns(dependent, q)
-        if is_on_branch(mechanism, x, y):
-            states.append((x, y))
+        found = closed_after(robot, start, reach * step, 1e-12)
+        state = None if found is None else mechanism.coordinates(*found[:2])
+        if state is not None and is_on_branch(mechanism, *state):
+            states.append(state)
         else:
             reach *= 0.8
     return states

@@ -121,11 +121,9 @@ def step_units(mechanism: Mechanism) -> Array:
     units = unknown_units(mechanism)
     if not mechanism.robot.couplings:
         return units
-    robot, place = mechanism.robot, mechanism.chart_size
-    for j in mechanism.iterated_joints:
-        if robot.joints[j].nq == 1:
-            units[place] = mechanism.scales[1][robot.platform_nv + robot.v_slices[j].start]
-        place += robot.joints[j].nq
+    for axis in mechanism.iterated_axes:
+        if mechanism.robot.joints[axis.joint].nq == 1:
+            units[axis.y] = mechanism.scales[1][axis.u]
     return units
 
 
@@ -177,26 +175,10 @@ def unknowns(
     return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
 
 
-def centred(mechanism: Mechanism) -> list[tuple[int, float]]:
-    """Places in y of angles that a single pose has within half a turn of centres, and these, rad.
-
-    Turns of coupled joints follow from the couplings.
-    """
-    robot, place, listed = mechanism.robot, mechanism.chart_size, []
-    for j in mechanism.iterated_joints:
-        joint = robot.narrowed_joints[j]
-        for number, primitive in enumerate(joint.primitives):
-            if primitive.is_rotation and primitive.nq == 1 and j not in robot.coupled_joints:
-                listed.append((place, joint.centre(number)))
-            place += primitive.nq
-    counted = enumerate(mechanism.counted, start=place)
-    return listed + [(k, robot.narrowed_joints[j].centre(number)) for k, (j, number) in counted]
-
-
 def _near_centres(mechanism: Mechanism, y: Array) -> Array:
     """Unknowns (N, ny) with angles within half a turn of their centres."""
     y = y.copy()
-    for place, centre in centred(mechanism):
+    for place, centre in mechanism.centred_angles:
         y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
     return y
 

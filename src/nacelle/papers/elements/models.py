@@ -20,8 +20,8 @@ from nacelle.compact.models import actuator_forces, settled_way
 from nacelle.compact.placed import WHOLE, Way, is_direct, place_as_seen
 from nacelle.compact.plan import plan_of
 from nacelle.compact.regressor import linear_form, required_power
-from nacelle.compact.required import Counted
 from nacelle.dynamics.models import Model, input_meaning
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.samples import input_samples
@@ -53,7 +53,7 @@ def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool 
 
 @sampled(element_samples)
 def inverse_from_elements(
-    robot: Robot, *arrays: Array, outputs: str = "force pivot", **options: Any
+    robot: Robot, *arrays: Array, outputs: str = "force pivot", physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Actuator forces (actuators,), N or N m, and the smallest pivot, from the kinematic elements.
 
@@ -61,13 +61,13 @@ def inverse_from_elements(
         robot: the robot.
         arrays: the variables in the order of `element_shapes`, each with its two derivatives.
         outputs: which of the results are wanted.
-        options: "friction" and "smooth".
+        physics: what the equations of motion include.
     """
     seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
-    way, counted = settled_way(robot, asymmetric=False, **options)
+    way = settled_way(robot, physics, None, asymmetric=False)
     legs = legs_from(seen, way, pole=is_direct(plan_of(robot, way)))
-    moving = motion_from(seen, legs, heavy=True, friction=counted.friction)
-    results = actuator_forces(legs, moving, counted, np.zeros(robot.motion.n))
+    moving = motion_from(seen, legs, heavy=True, friction=physics.friction)
+    results = actuator_forces(legs, moving, physics, np.zeros(robot.motion.n))
     return {name: results[name] for name in outputs.split()}
 
 
@@ -78,14 +78,14 @@ def regressor_from_elements(
     columns: Columns = None,
     signs: Signs = None,
     outputs: str = "Y pivot",
-    **options: Any,
+    physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, and the smallest pivot, from the kinematic elements."""
     linear = with_linear_forms(robot, columns, signs)
     seen = ElementMotion(linear, dict(zip(element_shapes(robot), arrays, strict=True)))
     legs = legs_from(seen)
     moving = motion_from(seen, legs, heavy=False)
-    power = required_power(legs, moving, [(1.0, moving)], Counted(**options))
+    power = required_power(legs, moving, [(1.0, moving)], physics)
     results = linear_form(legs, power, column_count(robot, columns))
     return {name: results[name] for name in outputs.split()}
 
@@ -101,7 +101,7 @@ def inverse_from_encoders(
         q: coordinates of the actuators, rad or m.
         q_dot: their rates.
         q_ddot: their accelerations.
-        options: "friction" and "smooth".
+        options: as in `inverse_from_elements`.
     """
     return inverse_from_elements(robot, *elements_from_encoders(robot, q, q_dot, q_ddot).values(), **options)
 

@@ -43,7 +43,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
-from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrench
 from nacelle.kinematics.legs.leg_type import leg_type
@@ -218,20 +218,18 @@ def whole_bodies(motion: ElementBodyMotion) -> dict[int, Rigid]:
     return bodies | dict(motion.nacelle)
 
 
-def body_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[PointWrench]:
+def body_forces(state: State, bodies: dict[int, Rigid]) -> list[PointWrench]:
     """What inertia, weight and external wrenches require, about each body's origin."""
     wrenches = []
     for body in range(1, len(state.robot.bodies)):
-        if has_mass(state.robot, body) or body in settings.external:
+        if has_mass(state.robot, body) or body in state.external:
             p, w = state.now.motion.poses[body].p, bodies[body].w
             motion = bodies[body].at(p).next, w.now, w.next
-            wrenches.append(
-                PointWrench(body, p, body_wrench(state, body, *motion, settings.external.get(body)))
-            )
+            wrenches.append(PointWrench(body, p, body_wrench(state, body, *motion)))
     return wrenches
 
 
-def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[PointWrench]:
+def joint_forces(state: State, bodies: dict[int, Rigid], physics: Physics) -> list[PointWrench]:
     """What rotors, springs and friction require, on both bodies of each joint."""
     wrenches: list[PointWrench] = []
     for index in loaded_joints(state.robot):
@@ -242,7 +240,7 @@ def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> 
             rate = axis.along(v2.now - v1.now, two.w.now - one.w.now)
             spin = relative_spin(axis, *(AngularMotion(body.w.now, body.w.next) for body in (one, two)))
             acceleration = axis.along(v2.next - v1.next, spin)
-            effort = axis_effort(state, index, number, rate, acceleration, settings)
+            effort = axis_effort(state, index, number, rate, acceleration, physics)
             wrenches += _pair(joint, axis, effort)
     return wrenches
 
@@ -330,30 +328,30 @@ def _agrees(state: State, a: Array) -> bool:
     return bool(np.all(difference <= _SAME * (1.0 + np.max(np.abs(expected)))))
 
 
-def equation(state: State, a: Array, settings: Settings) -> tuple[Array, Array]:
+def equation(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
     """Give (A, F) of the linear implicit model A^T Gamma = F ([OAM] (58), with b = -F).
 
     Args:
         state: where the robot is and how it moves.
         a: derivative of the reduced twist (n,).
-        settings: what is included.
+        physics: what is included.
 
     Returns:
         A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
     """
     motion = element_motion(state, a)
-    settings = with_forces_between(state, settings)
+    state = with_forces_between(state, physics)
     bodies = whole_bodies(motion)
-    wrenches = [*body_forces(state, bodies, settings), *joint_forces(state, bodies, settings)]
+    wrenches = [*body_forces(state, bodies), *joint_forces(state, bodies, physics)]
     rows = [
         _projected(motion.legs, actuator_pair(state, actuator.joint)) for actuator in state.robot.actuators
     ]
     return pack(rows), _projected(motion.legs, wrenches)
 
 
-def generalised_force(state: State, a: Array, settings: Settings) -> Array:
+def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist that the motion requires ([OAM] (56))."""
-    return equation(state, a, settings)[1]
+    return equation(state, a, physics)[1]
 
 
 def _projected(legs: tuple[LegMotion, ...], wrenches: list[PointWrench]) -> Array:

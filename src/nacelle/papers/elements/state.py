@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.evaluation import Evaluated, MeasuredState, parallel_margin, pivoted
+from nacelle.dynamics.evaluation import MeasuredState, parallel_margin, pivoted
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import JointMotion, joint_motion, solved
+from nacelle.kinematics.motion import JointMotion, States, joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.kinematics.solve.weak import strengthened
@@ -115,7 +115,7 @@ class ElementState(MeasuredState, Drawn):
         """The variables in the order of models, (samples or ..., 3, ...)."""
         return tuple(self.values[name] for name in self.names)
 
-    def evaluate(self, name: str, options: Mapping[str, Any]) -> Evaluated:
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> States:
         """Results at the state: by the program from elements, and by the tree where that is weak.
 
         The program takes directions and lengths as they are, A(s) Gamma + b(s, s', s'') = 0 ([OAM] (58),
@@ -127,9 +127,9 @@ class ElementState(MeasuredState, Drawn):
         results["margins"] = native(dense_margins, robot)(poses, y)
         load = (np.zeros_like(pose.v),) if name == "inverse" else ()
         inputs = (poses, y, pose.v, pose.a, *load)
-        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, options))
+        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, **options))
         results["parallel_margin"] = parallel_margin(results.pop("pivot"))
-        return Evaluated(poses, y, results, flags)
+        return States(poses, y, results, flags)
 
     def pose(self) -> ElementPose:
         """The pose by linear forward kinematics: no iteration, and one solution."""

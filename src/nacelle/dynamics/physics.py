@@ -1,4 +1,4 @@
-"""What the equations of motion include: friction, its smoothing, and wrenches from outside.
+"""What the equations of motion include: friction, its smoothing, springs, inertia.
 
 Coulomb friction c sign(q') jumps where a joint stops. With a width s (rad/s or m/s) it is c tanh(q' / s),
 smooth in q', and within 1 % of c beyond |q'| = 2.65 s; sign(q') in other terms likewise (`friction`).
@@ -6,14 +6,12 @@ smooth in q', and within 1 % of c beyond |q'| = 2.65 s; sign(q') in other terms 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.spatial.screw import Wrench
 
 
 def above_zero(value: Any, what: str) -> float:
@@ -32,15 +30,19 @@ def above_zero(value: Any, what: str) -> float:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Physics:
     """What the equations of motion include, checked where it is made.
 
-    A negative width would turn Coulomb friction into a force that drives.
+    It is made once where a user calls, and travels as it is to the physics functions, as their option
+    `physics`: part of the key under which their programs are kept. A negative width would turn Coulomb
+    friction into a force that drives.
 
     Attributes:
-        friction: whether friction acts: True or False.
+        friction: whether friction acts, and dampers: True or False.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        external: wrenches that act on bodies from outside, about their origins, base axes, N and N m.
+        springs: whether springs act, those of end stops among them.
+        inertia: whether inertia and weight count where forces of joints, rods and struts are gathered; those
+            of other bodies are gathered apart.
 
     Raises:
         KinematicsError: if `friction` or `smooth` cannot be used.
@@ -48,7 +50,8 @@ class Settings:
 
     friction: bool = True
     smooth: float | None = None
-    external: Mapping[int, Wrench] = field(default_factory=dict)
+    springs: bool = True
+    inertia: bool = True
 
     def __post_init__(self) -> None:
         """Check and normalise."""
@@ -59,8 +62,6 @@ class Settings:
         if self.smooth is not None:
             object.__setattr__(self, "smooth", above_zero(self.smooth, "smooth"))
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Friction and its smoothing, if any, as keyword arguments of a physics function."""
-        options: dict[str, Any] = {"friction": self.friction}
-        return options if self.smooth is None else options | {"smooth": self.smooth}
+
+ALL_TERMS = Physics()
+WITHOUT_FRICTION = Physics(friction=False)
