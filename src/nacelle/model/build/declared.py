@@ -55,7 +55,7 @@ _FREE = frozenset(
     (
         *("at", "child_at", "translation", "rotation", "placement", "axis", "length", "com", "mass"),
         *("first_moment", "inertia", "gravity", "friction", "spring", "rotor_inertia", "gear_ratio"),
-        *("springs", "dampers", "stop"),
+        *("springs", "dampers", "torsion_springs", "stop"),
     )
 )
 # ... unless they are below these.
