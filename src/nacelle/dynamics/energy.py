@@ -76,8 +76,8 @@ def potential(state: State) -> Scalar:
                 total = total + stop_energy(joint, number, state.now.coordinate(index, number))
     for line in robot.springs:
         total = total + spring_energy(line, spring_line(line, motion))
-    for spring, torsion in zip(robot.torsion_springs, torsions(robot, motion), strict=True):
-        total = total + spring.energy(torsion.stretch)
+    for coil, torsion in zip(robot.torsion_springs, torsions(robot, motion), strict=True):
+        total = total + coil.energy(torsion.stretch)
     return total
 
 

@@ -117,6 +117,22 @@ def test_constant_velocity_joint_is_a_double_cardan_joint() -> None:
             assert float(energies[0][key]) == pytest.approx(float(energies[1][key]), rel=1e-9)
 
 
+def test_shafts_that_a_constant_velocity_joint_couples_turn_alike() -> None:
+    """Whatever the bend between them: a joint between two legs, written at the top."""
+    shaft = {"type": "revolute", "parent": "base", "child": "shaft", "axis": "z"}
+    bend = {"rotation": {"rpy": "40 0 0 deg"}}
+    legs = [
+        {"name": name, "bodies": {"shaft": {"mass": "1 kg"}}, "joints": {"turn": {**shaft, **own}}}
+        for name, own in (("a", {"active": True}), ("b", {"at": bend}))
+    ]
+    joint = {"type": "constant-velocity", "parent": "a.shaft", "child": "b.shaft"}
+    robot = nacelle.build(
+        {"format": "nacelle/2", "name": "r", "motion": ["a.turn"], "legs": legs, "closures": {"cv": joint}}
+    )
+    turn = np.array([[0.0], [0.5], [1.2], [2.5]])
+    np.testing.assert_allclose(nacelle.inverse_kinematics(robot, turn).q[:, 1:2], turn, atol=1e-12)
+
+
 def test_constant_velocity_joint_has_two_axes_in_any_frames_and_is_mirrored() -> None:
     arm = {
         "name": "a",

@@ -127,9 +127,9 @@ class DriveSpec(Strict):
             return None if listed is None else listed[k]
 
         # One friction for all axes is written once.
-        friction = self.friction[0] if self.friction and len(self.friction) == 1 else entry(self.friction)
+        alike = self.friction is not None and len(self.friction) == 1
         return DriveSpec(
-            friction=friction,
+            friction=self.friction if alike else entry(self.friction),
             spring=entry(self.spring),
             limits=entry(self.limits),
             stop=entry(self.stop),

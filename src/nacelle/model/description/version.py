@@ -82,7 +82,6 @@ NEW: tuple[New, ...] = (
     New("dampers between bodies", ("legs", "*", "dampers")),
     New("torsion springs", ("torsion_springs",)),
     New("torsion springs", ("legs", "*", "torsion_springs")),
-    New("torsion springs", ("templates", "*", "torsion_springs")),
     New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
     New("end stops", ("**", "joints", "*", "stop")),
     New("end stops", ("**", "closures", "*", "stop")),
