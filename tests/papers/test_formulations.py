@@ -43,9 +43,9 @@ def test_rotors_of_sliding_closures() -> None:
     x, y = mechanism_of(robot).reference
     v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n))
     state = state_at(robot, x, y, v)
-    expected = tree.generalised_force(state, a, Settings())
+    expected = tree.generalised_force(state, a, Physics())
     for name in served(robot):
-        assert_same(FORMULATIONS[name].generalised_force(state, a, Settings()), expected, 1e-11, name)
+        assert_same(FORMULATIONS[name].generalised_force(state, a, Physics()), expected, 1e-11, name)
 
 
 # ---- Every formulation says the same, and power is conserved

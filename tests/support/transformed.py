@@ -85,6 +85,16 @@ class Change:
             payload=tuple(dataclasses.replace(p, inertia=self._inertia(p.inertia)) for p in robot.payload),
             springs=springs,
             dampers=tuple(dataclasses.replace(d, damping=M * L * L / T * d.damping) for d in robot.dampers),
+            torsion_springs=tuple(
+                dataclasses.replace(
+                    s,
+                    rotations=tuple(
+                        self.R @ R if b == BASE else R for b, R in zip(s.bodies, s.rotations, strict=True)
+                    ),
+                    stiffness=tuple(M * L * L / T**2 * k for k in s.stiffness),
+                )
+                for s in robot.torsion_springs
+            ),
             modes=tuple(dataclasses.replace(m, reference=self._pose(m.reference)) for m in robot.modes),
             declaration=None,
         )

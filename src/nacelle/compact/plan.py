@@ -292,6 +292,8 @@ def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
         return (
             "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
         )
+    if own.torsion_springs:
+        return f"it has torsion springs between bodies ({own.torsion_springs[0].name})"
     way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
     return _disagreement(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
 

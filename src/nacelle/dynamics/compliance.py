@@ -1,4 +1,4 @@
-"""Compliant forces: springs and dampers between two bodies, end stops of joints.
+"""Compliant forces: springs, dampers and torsion springs between two bodies, end stops of joints.
 
 Springs between two bodies, as wrenches on them.
 
@@ -17,6 +17,19 @@ With w_1, w_2 the angular velocities of the bodies and c the damping, base axes,
     n_2 = -c (w_2 - w_1)  acts on the second body and  n_1 = -n_2  on the first, N m
 
 and c |w_2 - w_1|^2 is the power that it takes. Dampers count as friction does.
+
+Torsion springs between two bodies, as moments on them.
+
+R (3, 3) is the rotation of the spring's frame on the second body in that on the first; its axis z is a_1 on
+the one and a_2 on the other, base axes. R is a swing, about a direction perpendicular to z, and a twist about
+z, by the angle t of
+
+    tan t = (R_10 - R_01) / (R_00 + R_11),      t' = g . (w_2 - w_1),      g = (a_1 + a_2) / (1 + a_1 . a_2)
+
+With T = k_1 s + k_2 s^2 + ..., s = t - rest, the moment -T g acts on the second body and T g on the first,
+N m. Its component along a_1, and along a_2, is -T; the rest of it is what a force with the energy
+k_1 s^2 / 2 + k_2 s^3 / 3 + ... needs where the axes are not parallel. Where the bodies turn about the axis
+alone, g = a_1 and t is the angle. t is the one nearest to the rest; it is not determined where a_2 = -a_1.
 
 End stops: compliant contacts at the limits of a joint's coordinate.
 
@@ -43,9 +56,10 @@ from nacelle.dynamics.state import State
 from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, Stop
 from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
 from nacelle.spatial.screw import Wrench
-from nacelle.tree.spanning_tree import TreeMotion, point_velocity
+from nacelle.tree.spanning_tree import CosSin, TreeMotion, point_velocity, read_angle
 
 
 class SpringLine(NamedTuple):
@@ -103,9 +117,21 @@ def with_line_springs(state: State, physics: Physics) -> State:
             if body == BASE:
                 continue
             f = pack([sign * F * entry for entry in line.direction])
-            own = Wrench(f, cross(point - motion.poses[body].p, f))
-            total[body] = total[body].plus(own) if body in total else own
+            _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
     return replace(state, external=total)
+
+
+def _act(total: dict[int, Wrench], body: int, own: Wrench) -> None:
+    """Add a wrench to those that act on a body."""
+    total[body] = total[body].plus(own) if body in total else own
+
+
+def _turn(total: dict[int, Wrench], bodies: tuple[int, int], size: Scalar, along: Array) -> None:
+    """Add the moment size `along` (3,), base axes, to what acts on one body, its opposite on the other."""
+    for body, sign in zip(bodies, (1.0, -1.0), strict=True):
+        if body != BASE:
+            n = pack([sign * size * entry for entry in along])
+            _act(total, body, Wrench(pack([0.0, 0.0, 0.0]), n))
 
 
 # ---- angular dampers between two bodies, as wrenches on them; all forces between bodies at once
@@ -126,18 +152,41 @@ def damper_power(damper: Damper, state: State) -> Scalar:
 def with_forces_between(state: State, physics: Physics) -> State:
     """The state with the wrenches of springs and dampers between bodies among the external ones."""
     state = with_line_springs(state, physics)
-    if not state.robot.dampers or not physics.friction:
+    robot = state.robot
+    dampers = robot.dampers if physics.friction else ()
+    coils = torsions(robot, state.now.motion) if physics.springs else []
+    if not dampers and not coils:
         return state
     total = dict(state.external)
-    for damper in state.robot.dampers:
-        w = relative_turn(damper, state)
-        for body, sign in zip(damper.bodies, (1.0, -1.0), strict=True):
-            if body == BASE:
-                continue
-            n = pack([sign * damper.damping * entry for entry in w])
-            own = Wrench(pack([0.0, 0.0, 0.0]), n)
-            total[body] = total[body].plus(own) if body in total else own
+    for damper in dampers:
+        _turn(total, damper.bodies, damper.damping, relative_turn(damper, state))
+    for spring, torsion in zip(robot.torsion_springs, coils, strict=False):
+        _turn(total, spring.bodies, spring.held_torque(torsion.stretch), torsion.direction)
     return replace(state, external=total)
+
+
+# ---- torsion springs between two bodies: where they are
+
+
+class Torsion(NamedTuple):
+    """A torsion spring in a configuration: t - rest, rad, and g (3,), base axes."""
+
+    stretch: Scalar
+    direction: Array
+
+
+def torsions(robot: Robot, motion: TreeMotion) -> list[Torsion]:
+    """Where the torsion springs of a robot are: of each t - rest and g with t' = g . (w_2 - w_1)."""
+    found = []
+    # Which of the angles that are a turn apart is meant is decided by numbers.
+    for spring, own in zip(robot.torsion_springs, robot.numeric.torsion_springs, strict=True):
+        ends = zip(spring.bodies, spring.rotations, strict=True)
+        first, second = (motion.poses[body].R @ turn for body, turn in ends)
+        R = first.T @ second
+        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(own.rest))
+        direction = (first[:, 2] + second[:, 2]) * divide(1.0, 1.0 + R[2, 2])
+        found.append(Torsion(angle - spring.rest, direction))
+    return found
 
 
 # ---- end stops: compliant contacts at the limits of a joint's coordinate

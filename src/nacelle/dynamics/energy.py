@@ -6,7 +6,7 @@ m = sum dm, h = sum r dm = m c and I = sum (r.r 1 - r r^T) dm about o, v.v / 2 g
     T = sum over bodies of m v.v / 2 + v . (w x h) + w . I w / 2  +  sum over rotors of i^2 J q'^2 / 2
     U = - sum over bodies of g . (m p + R h)  +  sum over springs of k (q - q_0)^2 / 2
     P = sum over the joints' axes of friction(q') q'
-    U, P  also those of end stops and of springs between bodies (`compliance`)
+    U, P  also those of end stops and of springs and torsion springs between bodies (`compliance`)
 
 v (3,) velocity of the origin, m/s, and w (3,) angular velocity, rad/s, in the body's axes, in which m, h, I
 are constant; R (3, 3), p (3,) pose of the body and g (3,) gravity, m/s^2, in base axes; q, q' coordinate and
@@ -26,6 +26,7 @@ from nacelle.dynamics.compliance import (
     spring_line,
     spring_rate,
     stop_energy,
+    torsions,
 )
 from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
 from nacelle.dynamics.physics import Physics
@@ -75,6 +76,8 @@ def potential(state: State) -> Scalar:
                 total = total + stop_energy(joint, number, state.now.coordinate(index, number))
     for line in robot.springs:
         total = total + spring_energy(line, spring_line(line, motion))
+    for coil, torsion in zip(robot.torsion_springs, torsions(robot, motion), strict=True):
+        total = total + coil.energy(torsion.stretch)
     return total
 
 

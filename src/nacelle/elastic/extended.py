@@ -257,6 +257,9 @@ def _left_out(robot: Robot) -> str:
         return f"it has dampers between bodies ({robot.dampers[0].name}); friction in a joint is supported"
     if robot.springs:
         return f"it has springs between bodies ({robot.springs[0].name}); a spring in a joint is supported"
+    if robot.torsion_springs:
+        name = robot.torsion_springs[0].name
+        return f"it has torsion springs between bodies ({name}); a spring in a joint is supported"
     for joint in robot.joints:
         if any(joint.stops):
             return f"joint {joint.name} has an end stop; remove it, the limits stay"

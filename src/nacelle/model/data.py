@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.model.between import Damper, LineSpring
+from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.joint import UNBOUNDED, Interval, Joint
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.platform import Mode, Motion, Payload, Tool
@@ -123,6 +123,7 @@ class RobotData:
         payload: what the robot carries.
         springs: springs between two bodies.
         dampers: angular dampers between two bodies.
+        torsion_springs: springs about an axis between two bodies.
         modes: named modes of operation.
         title: one line about the robot.
         notes: more about it.
@@ -148,6 +149,7 @@ class RobotData:
     payload: tuple[Payload, ...] = ()
     springs: tuple[LineSpring, ...] = ()
     dampers: tuple[Damper, ...] = ()
+    torsion_springs: tuple[TorsionSpring, ...] = ()
     modes: tuple[Mode, ...] = ()
     title: str = ""
     notes: str = ""
@@ -341,6 +343,10 @@ class RobotData:
             data["counting"] = True
         if self.dampers:
             data["dampers"] = [[d.bodies, d.damping] for d in self.dampers]
+        if self.torsion_springs:
+            data["torsion_springs"] = [
+                [t.bodies, t.rotations, t.stiffness, t.rest] for t in self.torsion_springs
+            ]
         return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()
 
 

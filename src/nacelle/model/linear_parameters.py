@@ -5,7 +5,8 @@
     friction   the coefficient of every term
     drive      rotor inertia of every driven joint; of every spring the stiffness k and k times its rest; of
                every end stop the stiffness, damping over stiffness given; of every spring between two bodies
-               k, k times its free length, and the damping; of every angular damper its damping
+               k, k times its free length, and the damping; of every angular damper its damping; of every
+               torsion spring the coefficients of its polynomial, its rest given
 
 Only the product of a spring's stiffness and its rest is linear, so that is the parameter.
 """
@@ -123,6 +124,9 @@ def linear_parameters(robot: Robot) -> LinearParameters:
         values += [line.stiffness, line.stiffness * line.length, line.damping]
     names += [f"dampers.{damper.name}.damping" for damper in robot.dampers]
     values += [damper.damping for damper in robot.dampers]
+    for torsion in robot.torsion_springs:
+        names += [f"torsion_springs.{torsion.name}.{key}" for key in torsion.stiffness_names]
+        values += torsion.stiffness
     return LinearParameters(tuple(names), np.array(values, dtype=float))
 
 
@@ -224,4 +228,10 @@ def _written(robot: Robot, values: list[Any], made: _Made) -> Robot:
         for old in robot.springs
     )
     dampers = tuple(dataclasses.replace(old, damping=next(remaining)) for old in robot.dampers)
-    return dataclasses.replace(moved, joints=tuple(joints), springs=lines, dampers=dampers)
+    torsion = tuple(
+        dataclasses.replace(old, stiffness=tuple(next(remaining) for _ in old.stiffness))
+        for old in robot.torsion_springs
+    )
+    return dataclasses.replace(
+        moved, joints=tuple(joints), springs=lines, dampers=dampers, torsion_springs=torsion
+    )

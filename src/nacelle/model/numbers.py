@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.between import LineSpring
+from nacelle.model.between import LineSpring, TorsionSpring
 from nacelle.model.data import Record, RobotData, nearby
 from nacelle.model.joint import FrictionTerm, Joint
 from nacelle.model.leg import Body
@@ -106,6 +106,11 @@ def _geometry(robot: RobotData, take: Take) -> Changes:
         prefix = f"springs.{spring.name}.{('first', 'second')[k]}"
         return pack([take(f"{prefix}.{axis}", v) for axis, v in zip("xyz", spring.points[k], strict=True)])
 
+    def turned(spring: TorsionSpring, k: int) -> Array:
+        prefix = f"torsion_springs.{spring.name}.{('first', 'second')[k]}"
+        numbers = zip(_FRAME_NAMES[:9], np.ravel(spring.rotations[k]), strict=True)
+        return pack([take(f"{prefix}.{name}", value) for name, value in numbers]).reshape(3, 3)
+
     return {
         "joints": tuple(
             joint
@@ -120,14 +125,25 @@ def _geometry(robot: RobotData, take: Take) -> Changes:
         "springs": tuple(
             replace(spring, points=(point(spring, 0), point(spring, 1))) for spring in robot.springs
         ),
+        "torsion_springs": tuple(
+            replace(spring, rotations=(turned(spring, 0), turned(spring, 1)))
+            for spring in robot.torsion_springs
+        ),
     }
 
 
 def _require_rotations(robot: RobotData) -> None:
-    for joint in robot.joints:
-        for R in (joint.frame_predecessor.R, joint.frame_successor.R):
-            if R.dtype != object and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
-                raise ParameterError(f"the frame of joint {joint.name} is not a rotation any more")
+    frames = [
+        (f"joint {joint.name}", R)
+        for joint in robot.joints
+        for R in (joint.frame_predecessor.R, joint.frame_successor.R)
+    ]
+    frames += [
+        (f"torsion spring {spring.name}", R) for spring in robot.torsion_springs for R in spring.rotations
+    ]
+    for owner, R in frames:
+        if R.dtype != object and (np.max(np.abs(R.T @ R - np.eye(3))) > 1e-9 or np.linalg.det(R) < 0):
+            raise ParameterError(f"the frame of {owner} is not a rotation any more")
 
 
 def _with_ten(part: _Part, prefix: str, take: Take) -> _Part:
@@ -162,6 +178,12 @@ def _drive(robot: RobotData, take: Take) -> Changes:
         numbers = {key: take(f"{prefix}.{key}", getattr(part, key)) for key in keys}
         return replace(part, **numbers)  # type: ignore[type-var]  # all of them are dataclasses
 
+    def torsion(spring: TorsionSpring) -> TorsionSpring:
+        prefix = f"torsion_springs.{spring.name}"
+        named = zip(spring.stiffness_names, spring.stiffness, strict=True)
+        stiffness = tuple(take(f"{prefix}.{name}", value) for name, value in named)
+        return changed(replace(spring, stiffness=stiffness), prefix, "rest")
+
     driven, joints = {actuator.joint for actuator in robot.actuators}, []
     for k, joint in enumerate(robot.joints):
         if k in driven or joint.rotor_inertia:
@@ -182,6 +204,7 @@ def _drive(robot: RobotData, take: Take) -> Changes:
             changed(line, f"springs.{line.name}", "stiffness", "length", "damping") for line in robot.springs
         ),
         "dampers": tuple(changed(damper, f"dampers.{damper.name}", "damping") for damper in robot.dampers),
+        "torsion_springs": tuple(torsion(spring) for spring in robot.torsion_springs),
     }
 
 

@@ -122,6 +122,15 @@ QUANTITIES = dict(
     )
 )
 
+
+def torsion_stiffness(degree: int) -> Quantity:
+    """The quantity of a coefficient k in a torque k angle^degree: N m/rad^degree."""
+    if degree == 1:
+        return QUANTITIES["angular stiffness"]
+    si = f"N*m/rad^{degree}"
+    return Quantity(f"angular stiffness of degree {degree}", (1, 2, -2, 0, -degree), si, f"10 {si}")
+
+
 # What a quantity of a prismatic axis is along a revolute one.
 _ANGULAR = {
     "length": "angle",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.between import Damper, LineSpring
+from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.data import Actuator, RobotData, hanging_chains
 from nacelle.model.description.version import NEWEST, oldest_format
 from nacelle.model.joint import Interval, Joint, JointKind, neutral
@@ -65,6 +65,9 @@ class _Writer:
                 },
                 "springs": {_plain(spring.name): self.spring(spring) for spring in robot.springs},
                 "dampers": {_plain(damper.name): self.damper(damper) for damper in robot.dampers},
+                "torsion_springs": {
+                    _plain(spring.name): self.torsion_spring(spring) for spring in robot.torsion_springs
+                },
                 "modes": {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)},
             }
         )
@@ -231,6 +234,14 @@ class _Writer:
     def damper(self, damper: Damper) -> dict[str, Any]:
         between = [self.body_name(body, None) for body in damper.bodies]
         return {"between": between, "damping": damper.damping}
+
+    def torsion_spring(self, spring: TorsionSpring) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "between": [self.body_name(body, None) for body in spring.bodies],
+            "rotations": [{"matrix": R.tolist()} for R in spring.rotations],
+            "stiffness": list(spring.stiffness),
+        }
+        return data | _filled({"rest": spring.rest})
 
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]

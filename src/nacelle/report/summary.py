@@ -97,6 +97,15 @@ def summary(check: Check) -> dict[str, Any]:
             {"name": d.name, "between": [robot.bodies[b].name for b in d.bodies], "damping": d.damping}
             for d in robot.dampers
         ],
+        "torsion_springs": [
+            {
+                "name": s.name,
+                "between": [robot.bodies[b].name for b in s.bodies],
+                "stiffness": list(s.stiffness),
+                "rest": s.rest,
+            }
+            for s in robot.torsion_springs
+        ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
         "refused_form": _reason_for_tree(check),
@@ -510,6 +519,11 @@ def _platform(data: dict[str, Any]) -> list[Part]:
         *(
             f"damper {d['name']} between {' and '.join(d['between'])}, {_short(d['damping'])} N m s/rad"
             for d in data["dampers"]
+        ),
+        *(
+            f"torsion spring {s['name']} between {' and '.join(s['between'])}, coefficients "
+            f"{vector(s['stiffness'])} N m/rad^k, rest {_short(s['rest'])} rad"
+            for s in data["torsion_springs"]
         ),
         *(f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]),
     ]

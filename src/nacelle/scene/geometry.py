@@ -127,6 +127,7 @@ def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
 
     A spring is a coil between its points, with a dashpot in it if it damps. A damper of a rotation has no
     points: its dashpot is between the middles of the joints of both bodies; of the base the nearest joint.
+    So is the coil of a torsion spring.
     """
     robot, extent = placed.robot, placed.extent
     dashpot = _dashpot(extent)
@@ -141,6 +142,9 @@ def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
                 "damper", damper.name, damper.bodies, _held(placed, *damper.bodies), DAMPER_COLOUR, dashpot
             )
         )
+    for torsion in robot.torsion_springs:
+        held, coil = _held(placed, *torsion.bodies), _coil(extent)
+        links.append(Between("spring", torsion.name, torsion.bodies, held, SPRING_COLOUR, coil))
     return tuple(links)
 
 

@@ -39,11 +39,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.model.between import TorsionSpring
 from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Primitive
 from nacelle.model.leg import Leg, Nacelle
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import Snapshot, VerifyError
 
@@ -424,6 +426,20 @@ def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
     return rows, bias + np.cross(now.twist[two][3:], now.twist[one][3:])
 
 
+def _twist(now: Snapshot, spring: TorsionSpring) -> tuple[float, Array]:
+    """Angle (rad) of a torsion spring, and what its rate is (3,) by the relative angular velocity, base axes.
+
+    With (v, w) the quaternion of its second frame in its first, and W (3,) the angular velocity in the first,
+    the angle is 2 atan2(z, w), and from w' = -v . W / 2 and v' = (w W - v x W) / 2 it changes by
+    2 (w z' - z w') / (w^2 + z^2).
+    """
+    first, second = (now.R[b] @ R for b, R in zip(spring.bodies, spring.rotations, strict=True))
+    *v, w = quat_from_rotation(first.T @ second)
+    z_rate, w_rate = 0.5 * (w * np.eye(3) - skew(np.array(v)))[2], -0.5 * np.array(v)
+    row = 2.0 * (w * z_rate - v[2] * w_rate) / (w * w + v[2] * v[2])
+    return 2.0 * math.atan2(v[2], w), first @ row
+
+
 def efforts(
     robot: Robot, now: Snapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
 ) -> Efforts:
@@ -487,4 +503,13 @@ def efforts(
         turn = (second - first) @ u
         rubbing += damper.damping * (second - first).T @ turn
         power += damper.damping * float(turn @ turn)
+    for torsion in robot.torsion_springs:
+        first, second = torsion.bodies
+        angle, along = _twist(now, torsion)
+        row = along @ (now.jacobian[second][3:] - now.jacobian[first][3:])
+        law = np.polynomial.Polynomial([0.0, *torsion.stiffness])
+        # Of the angles that are a turn apart the one nearest to the rest.
+        stretch = math.remainder(angle - torsion.rest, 2.0 * math.pi)
+        sprung += row * law(stretch)
+        stored += law.integ()(stretch)
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.compact import models as general
 from nacelle.compact import regressor as general_regressor
+from nacelle.compact.plan import reason_for_tree
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.compliance import (
     beyond,
     stop_effort,
     stop_energy,
     stop_of,
+    torsions,
     with_forces_between,
     with_line_springs,
 )
@@ -26,13 +29,15 @@ from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import sample_states
-from nacelle.model.between import Damper, LineSpring
+from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import CosSin, read_step
+from nacelle.tree.spanning_tree import CosSin, TreeMotion, read_step
+from support.described import mechanism
 from support.random_robots.loads import with_all, with_springs
 from support.uncompiled import any_robot
 
@@ -100,7 +105,7 @@ def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[R
 
 
 def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> None:
-    robot = with_springs(any_robot("fivebar"))
+    robot = _twisted(with_springs(any_robot("fivebar")), [(0, 1), (2, 0), (2, 3), (4, 1)])
     still, h = np.zeros(2), 1e-6
     x, _ = sample_states(mechanism_of(robot), 1)[0]
     empty = np.zeros(0)
@@ -203,6 +208,73 @@ def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:
     for body, sign in zip(damper.bodies, (-1.0, 1.0), strict=True):
         np.testing.assert_allclose(np.asarray(wrenches[body].n, dtype=float), sign * expected, atol=1e-14)
         np.testing.assert_allclose(np.asarray(wrenches[body].f, dtype=float), 0.0, atol=1e-15)
+
+
+# ---- Torsion springs between bodies: alike in all formulations, gradients of their energy
+
+
+def _twisted(robot: Robot, pairs: Sequence[tuple[int, int]]) -> Robot:
+    """A robot with torsion springs about axes that are drawn, of polynomials up to the third degree."""
+    springs = [
+        TorsionSpring(
+            f"t{k}", pair, tuple(Rotation.random(2, k).as_matrix()), (3.0, -1.0, 2.0)[: 1 + k % 3], 0.4
+        )
+        for k, pair in enumerate(pairs)
+    ]
+    return replace(robot, torsion_springs=tuple(springs))
+
+
+def test_moments_of_torsion_springs_are_gradients_of_their_energy_and_their_law_about_the_axis() -> None:
+    robot = _twisted(any_robot("fivebar"), [(0, 1), (1, 2), (3, 2)])
+    turns, h = Rotation.random(len(robot.bodies), 7), 1e-6
+
+    def at(all_turns: list[Rotation]) -> TreeMotion:
+        poses = tuple(Pose(turn.as_matrix(), np.zeros(3)) for turn in all_turns)
+        return TreeMotion(poses, np.zeros((6, 1)), np.zeros((len(poses), 1), dtype=bool))
+
+    def stored(all_turns: list[Rotation]) -> Array:
+        found = zip(robot.torsion_springs, torsions(robot, at(all_turns)), strict=True)
+        return np.array([spring.energy(torsion.stretch) for spring, torsion in found])
+
+    for k, (spring, torsion) in enumerate(
+        zip(robot.torsion_springs, torsions(robot, at(list(turns))), strict=True)
+    ):
+        held = spring.held_torque(torsion.stretch) * torsion.direction
+        for body, sign in zip(spring.bodies, (-1.0, 1.0), strict=True):
+            slopes = []
+            for w in h * np.eye(3):
+                moved = [
+                    [
+                        Rotation.from_rotvec(way * w) * turn if b == body else turn
+                        for b, turn in enumerate(turns)
+                    ]
+                    for way in (1.0, -1.0)
+                ]
+                slopes.append((stored(moved[0]) - stored(moved[1]))[k] / (2.0 * h))
+            np.testing.assert_allclose(slopes, sign * held, rtol=1e-7, atol=1e-8)
+            axis = (turns[body].as_matrix() @ spring.rotations[spring.bodies.index(body)])[:, 2]
+            assert torsion.direction @ axis == pytest.approx(1.0, rel=1e-12)
+
+
+def test_torsion_springs_in_all_formulations_energies_and_the_linear_form() -> None:
+    robot = _twisted(mechanism("tilting_table"), [(0, 1), (2, 1), (5, 0), (4, 6), (1, 7)])
+    own, rng = mechanism_of(robot), np.random.default_rng(1)
+    assert "torsion springs between bodies (t0)" in reason_for_tree(robot)
+    x, y = sample_states(own, 2)[1]
+    v, a, tau = rng.normal(size=(3, 3))
+    none = np.zeros(3)
+    force = _floats(tree.inverse(robot, x, y, v, a, none)["force"])
+    plain = replace(robot, torsion_springs=())
+    assert np.max(np.abs(_floats(tree.inverse(plain, x, y, v, a, none)["force"]) - force)) > 0.1
+    for name in ("bodies", "jourdain"):
+        _same(tree.inverse(robot, x, y, v, a, none, formulation=name)["force"], force)
+    p = linear_parameters(robot)
+    assert p.names[-3:] == ("torsion_springs.t3.k1", "torsion_springs.t4.k1", "torsion_springs.t4.k2")
+    _same(_floats(tree.regressor(robot, x, y, v, a)["Y"]) @ p.values, force)
+    changed = with_linear_parameters(robot, 2.0 * p.values)
+    _same(tree.inverse(changed, x, y, v, a, none)["force"], 2.0 * force)
+    found = tree.forward(robot, x, y, v, tau, none)["acceleration"]
+    _same(tree.inverse(robot, x, y, v, _floats(found), none)["force"], tau)
 
 
 # ---- End stops: where they act, how much, that they never pull, and runs that go on through them

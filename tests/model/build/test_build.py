@@ -6,14 +6,20 @@ import copy
 import dataclasses
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.spatial.transform import Rotation
 
 import nacelle
+from nacelle.dynamics import reference as tree
+from nacelle.dynamics.state import state_at
 from nacelle.errors import DescriptionError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.model.build.assemble import build_robot
 from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, alignment, draft_leg
 from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart
@@ -28,8 +34,11 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import identity
+from nacelle.tree.spanning_tree import tree_motion
+from support import described
 from support.library import NAMES, library_robot
 from support.random_robots.described import any_trees
+from support.uncompiled import solve_uncompiled
 
 # ---- Springs and dampers between bodies are placed and mirrored with their leg
 
@@ -43,6 +52,7 @@ templates:
     joints: {turn: {type: revolute, parent: base, child: arm, active: true, axis: z}}
     springs: {s: {between: [arm, base], at: [0 10 0 mm, 50 0 0 mm], stiffness: 1 N/m, length: 0 m}}
     dampers: {d: {between: [arm, base], damping: 1 N*m*s/rad}}
+    torsion_springs: {t: {between: [base, arm], axis: x, stiffness: 1 N*m/rad, rest: 0.1 rad}}
 legs:
   - {name: a, template: leg, placement: {translation: 0 0 100 mm, rotation: {rpy: 0 0 90 deg}}}
   - {name: b, template: leg, placement: {mirror: y}}
@@ -56,6 +66,104 @@ def test_points_on_the_base_are_placed_with_the_leg() -> None:
     np.testing.assert_allclose(second.points, [[0, -0.01, 0], [0.05, 0, 0]], atol=1e-15)
     assert [damper.name for damper in robot.dampers] == ["a.d", "b.d"]
     assert [robot.bodies[damper.bodies[0]].name for damper in robot.dampers] == ["a.arm", "b.arm"]
+    for spring, axes in zip(robot.torsion_springs, ([[0, 1, 0], [1, 0, 0]], [[-1, 0, 0]] * 2), strict=True):
+        np.testing.assert_allclose([R[:, 2] for R in spring.rotations], axes, atol=1e-15)
+        assert [np.linalg.det(R) for R in spring.rotations] == pytest.approx([1.0, 1.0])
+
+
+# ---- Constant-velocity joints: two crosses with equal angles, in the tree and where they close a loop
+
+_BY_HAND = """\
+    bodies: {post: {mass: 2 kg}, c1: {}, shaft: {}, c2: {}, end: {}}
+    joints:
+      lift: {type: prismatic, parent: base, child: post, axis: z, guess: 480 mm}
+      x1: {type: revolute, parent: post, child: c1, at: 0 0 20 mm, axis: x, friction: {viscous: 0.3 N*m*s}}
+      y1: {type: revolute, parent: c1, child: shaft, axis: y, friction: {viscous: 0.8 N*m*s}}
+      y2: {type: revolute, parent: shaft, child: c2, axis: y}
+      x2: {type: revolute, parent: c2, child: end, axis: x}
+    closures: {hold: {type: fixed, parent: end, child: nacelle}}
+    couplings: {inner: {joint: y2, follows: y1}, outer: {joint: x2, follows: x1}}
+"""
+
+
+def test_constant_velocity_joint_is_a_double_cardan_joint() -> None:
+    """Positions, forces and energies of a shaft without length between two crosses, written out."""
+    text = (Path(described.__file__).parent / "tilting_table.yaml").read_text()
+    before, after = text.split("  - name: post\n")
+    springs = after[after.index("    torsion_springs") : after.index("  - repeat")]
+    robot = nacelle.loads(text)
+    by_hand = nacelle.loads(
+        f"{before}  - name: post\n{_BY_HAND}{springs}{after[after.index('  - repeat') :]}"
+    )
+    under_joints = text.replace("    closures:\n      cv:", "      cv:").replace(
+        "joints: {lift: {", "joints:\n      lift: {"
+    )
+    assert nacelle.loads(under_joints.replace("480 mm}}", "480 mm}")).hash == robot.hash
+    rng = np.random.default_rng(0)
+    for x, y in sample_states(mechanism_of(robot), 4)[1:]:
+        v, a, none = (*rng.normal(size=(2, 3)), np.zeros(3))
+        now = state_at(robot, x, y, v).now
+        R = np.asarray(now.motion.poses[PLATFORM].R, dtype=float)
+        q, q2, q3 = (float(now.coordinate(j, 0)) for j in (1, 2, 3))
+        assert R[0, 1] == pytest.approx(R[1, 0], abs=1e-13)
+        assert q3 == pytest.approx(q, abs=1e-13)
+        assert 0.5 * (np.trace(R) - 1.0) == pytest.approx(2.0 * (np.cos(q) * np.cos(0.5 * q2)) ** 2 - 1.0)
+        assert abs(q) > 1e-3
+        other = solve_uncompiled(by_hand, x[None])[0]
+        forces = [tree.inverse(r, x, at, v, a, none)["force"] for r, at in ((robot, y), (by_hand, other))]
+        np.testing.assert_allclose(*forces, rtol=1e-9)
+        energies = [tree.energies(r, x, at, v) for r, at in ((robot, y), (by_hand, other))]
+        for key in ("kinetic", "potential", "dissipation"):
+            assert float(energies[0][key]) == pytest.approx(float(energies[1][key]), rel=1e-9)
+
+
+def test_shafts_that_a_constant_velocity_joint_couples_turn_alike() -> None:
+    """Whatever the bend between them: a joint between two legs, written at the top."""
+    shaft = {"type": "revolute", "parent": "base", "child": "shaft", "axis": "z"}
+    bend = {"rotation": {"rpy": "40 0 0 deg"}}
+    legs = [
+        {"name": name, "bodies": {"shaft": {"mass": "1 kg"}}, "joints": {"turn": {**shaft, **own}}}
+        for name, own in (("a", {"active": True}), ("b", {"at": bend}))
+    ]
+    joint = {"type": "constant-velocity", "parent": "a.shaft", "child": "b.shaft"}
+    robot = nacelle.build(
+        {"format": "nacelle/2", "name": "r", "motion": ["a.turn"], "legs": legs, "closures": {"cv": joint}}
+    )
+    turn = np.array([[0.0], [0.5], [1.2], [2.5]])
+    np.testing.assert_allclose(nacelle.inverse_kinematics(robot, turn).q[:, 1:2], turn, atol=1e-12)
+
+
+def test_constant_velocity_joint_has_two_axes_in_any_frames_and_is_mirrored() -> None:
+    arm = {
+        "name": "a",
+        "bodies": {"arm": {"mass": "1 kg"}},
+        "joints": {
+            "cv": {
+                **{"type": "constant-velocity", "parent": "base", "child": "arm", "axes": ["y", "z"]},
+                **{"at": "0 10 20 mm", "child_at": {"rotation": {"rpy": "10 20 30 deg"}}},
+                **{"friction": {"viscous": "1 N*m*s/rad"}, "spring": [None, {"stiffness": "2 N*m/rad"}]},
+                **{"limits": [["-60 deg", "60 deg"], None], "guess": ["10 deg", "20 deg"]},
+            }
+        },
+    }
+    mirrored = {**arm, "name": "b", "placement": {"mirror": "y"}}
+    motion = [f"{leg}.{name}" for leg in "ab" for name in ("cv", "cv-second")]
+    robot = nacelle.build({"format": "nacelle/2", "name": "two", "motion": motion, "legs": [arm, mirrored]})
+    named = {joint.name: joint for joint in robot.tree_joints}
+    first, second, third = (named[f"a.cv{part}"] for part in ("", "-second", "-third"))
+    assert [joint.guess for joint in (first, second)] == [(np.radians(10.0),), (np.radians(20.0),)]
+    assert (first.limits[0].upper, second.springs[0].stiffness) == (np.radians(60.0), 2.0)
+    assert [len(joint.friction[0]) for joint in (first, second, third)] == [1, 1, 0]
+    a, b = 0.3, -0.8
+    q = [2 * b if name.endswith("second") else a for name in named]
+    poses = tree_motion(robot, identity(), np.array(q)).poses
+    held = Rotation.from_euler("xyz", [10, 20, 30], degrees=True).as_matrix()
+    turned = [Rotation.from_rotvec(angle * np.eye(3)[k]).as_matrix() for k, angle in ((1, a), (2, 2 * b))]
+    R, mirror = turned[0] @ turned[1] @ turned[0] @ held.T, np.diag([1.0, -1.0, 1.0])
+    arms = {body.name: poses[k] for k, body in enumerate(robot.bodies)}
+    np.testing.assert_allclose(arms["a.arm"].R, R, atol=1e-14)
+    np.testing.assert_allclose(arms["b.arm"].R, mirror @ R @ mirror, atol=1e-14)
+    np.testing.assert_allclose(arms["b.arm"].p, [0.0, -0.01, 0.02], atol=1e-15)
 
 
 # ---- The record of a description's free numbers gives the robot's, whatever sample it was made at

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from typing import Any
 
 import jsonschema
@@ -139,8 +141,11 @@ legs:
       turn: {type: revolute, parent: base, child: upper, active: true, axis: z}
       bend: {type: revolute, parent: upper, child: lower, active: true, at: 160 0 0 mm, axis: z}
     dampers: {knee: {between: [lower, upper], damping: 0.2 N*m*s/rad}}
+    torsion_springs: {coil: {between: [upper, lower], stiffness: 3 N*m/rad, rest: 20 deg}}
 dampers:
   whole: {between: [leg.lower, base], damping: 0.5 N*m*s/rad}
+torsion_springs:
+  soft: {between: [base, leg.lower], axis: -z, stiffness: [2 N*m/rad, 0, -0.4 N*m/rad^3]}
 """
 
 
@@ -157,6 +162,21 @@ def test_dampers_of_the_robot_and_of_legs() -> None:
     assert forces[0] - forces[1] == pytest.approx([0.35, 0.43], rel=1e-12)
 
 
+def test_torsion_springs_of_the_robot_and_of_legs() -> None:
+    """About one axis: 2 s - 0.4 s^3 at s = q1 + q2 on both joints, 3 (q2 - 20 deg) on the second."""
+    robot = nacelle.loads(_TEXT)
+    plain = dataclasses.replace(robot, torsion_springs=())
+    assert [spring.name for spring in robot.torsion_springs] == ["soft", "leg.coil"]
+    for x in ([0.2, 0.1], [0.2, 0.1 + 2.0 * math.pi], [-2.0, -0.5]):
+        s = math.remainder(x[0] + x[1], 2.0 * math.pi)
+        both = 2.0 * s - 0.4 * s**3
+        knee = 3.0 * math.remainder(x[1] - math.radians(20.0), 2.0 * math.pi)
+        held = nacelle.inverse_dynamics(robot, x).force - nacelle.inverse_dynamics(plain, x).force
+        assert held == pytest.approx([both, both + knee], rel=1e-12)
+    assert nacelle.loads(robot.to_yaml()).hash == robot.hash != plain.hash
+    assert nacelle.loads(_TEXT.replace("-0.4 N", "-0.3 N")).hash != robot.hash
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -165,6 +185,10 @@ def test_dampers_of_the_robot_and_of_legs() -> None:
         ("[leg.lower, base]", "[base, base]", "both ends of the damper are on one body"),
         ("0.5 N*m*s/rad", "-0.5 N*m*s/rad", "must not be below 0"),
         ("0.5 N*m*s/rad", "0.5 N*s/m", "N*m*s/rad"),
+        ("nacelle/2", "nacelle/1", "torsion springs are not in nacelle/1"),
+        ("[base, leg.lower]", "[base, base]", "both ends of the torsion spring are on one body"),
+        ("-0.4 N*m/rad^3", "-0.4 N/m", "'N/m' is not a unit of angular stiffness of degree 3"),
+        ("[2 N*m/rad, 0, -0.4 N*m/rad^3]", "[]", "at least one coefficient"),
     ],
 )
 def test_what_is_wrong_has_its_place(old: str, new: str, words: str) -> None:

@@ -163,9 +163,13 @@ def test_joint_of_several_coordinates() -> None:
         ({"type": "screw"}, "needs its pitch"),
         ({"type": "screw", "pitch": 0}, "without pitch"),
         ({"pitch": "5 mm"}, "has no pitch"),
+        ({"type": "constant-velocity"}, "a constant-velocity joint cannot be active"),
+        ({"type": "constant-velocity", "axis": "z"}, "a constant-velocity joint has two axes"),
+        ({"type": "constant-velocity", "axes": ["x", [1, 1, 0]]}, "perpendicular to each other"),
+        ({"type": "constant-velocity", "friction": [{}] * 3}, "3 entries for the 2 axes of a constant-vel"),
     ],
 )
-def test_faults_of_screws(change: dict[str, Any], message: str) -> None:
+def test_faults_of_screws_and_constant_velocity_joints(change: dict[str, Any], message: str) -> None:
     described = _described(ratio="30 mm/rad")
     described["legs"][0]["joints"]["hip"] = {**described["legs"][0]["joints"]["hip"], **change}
     with pytest.raises(nacelle.DescriptionError, match=message):

@@ -9,8 +9,8 @@ import nacelle
 from nacelle.model.robot import Robot
 
 NAMES = ("arm", "biped", "carriage", "cart_pole", "digger", "gripper", "sprung_arm", "standing", "tied_arm")
-COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper")
-"""Belts, ball screws, a differential: mechanisms with coupled joints."""
+COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper", "tilting_table")
+"""Belts, ball screws, a differential, a constant-velocity joint: mechanisms with coupled joints."""
 
 
 @cache

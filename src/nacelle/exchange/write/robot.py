@@ -609,6 +609,8 @@ class _Builder:
             lost("flexible links are rigid")
         if any("mesh" in shape for body in robot.bodies for shape in body.display):
             lost("meshes are not drawn")
+        if robot.torsion_springs:
+            lost("torsion springs between bodies left out: the formats have none")
         if robot.modes:
             lost("modes left out: the file has the robot as it is given")
 

@@ -54,6 +54,7 @@ def find_rods(mechanism: Mechanism) -> frozenset[int]:
     loaded = {j for j, joint in enumerate(robot.joints) if joint.is_sprung or joint.rotor_inertia}
     pulled = {body for spring in robot.springs for body in spring.bodies}
     pulled |= {body for damper in robot.dampers for body in damper.bodies}
+    pulled |= {body for torsion in robot.torsion_springs for body in torsion.bodies}
     return frozenset(
         body
         for body, *ends in _links(robot)

@@ -217,7 +217,7 @@ def asymmetry(robot: Robot, spin: Spin) -> float:
 
 
 def felt_by(robot: Robot, spin: Spin) -> str:
-    """What drives an idle spin: a rotor of its joints, a spring beside its axis, a damper; or empty."""
+    """What drives an idle spin: a rotor, a spring beside its axis, a torsion spring, a damper; or empty."""
     for joint in robot.joints:
         if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
             return f"the rotor of {joint.name}"
@@ -229,6 +229,9 @@ def felt_by(robot: Robot, spin: Spin) -> str:
     for damper in robot.dampers:
         if damper.damping and spin.body in damper.bodies:
             return f"damper {damper.name}"
+    for torsion in robot.torsion_springs:
+        if any(torsion.stiffness) and spin.body in torsion.bodies:
+            return f"torsion spring {torsion.name}"
     return ""
 
 

@@ -168,6 +168,7 @@ class _Builder:
             payload=self.payload(index),
             springs=between.springs(index),
             dampers=between.dampers(index),
+            torsion_springs=between.torsion_springs(index),
             modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,

@@ -55,7 +55,7 @@ _FREE = frozenset(
     (
         *("at", "child_at", "translation", "rotation", "placement", "axis", "length", "com", "mass"),
         *("first_moment", "inertia", "gravity", "friction", "spring", "rotor_inertia", "gear_ratio"),
-        *("springs", "dampers", "stop"),
+        *("springs", "dampers", "torsion_springs", "stop"),
     )
 )
 # ... unless they are below these.
@@ -219,9 +219,8 @@ def _name(path: KeyPath, part: int) -> str:
         leg = steps[1] if isinstance(steps[1], str) else f"legs[{steps[1]}]"
         steps = steps[3:] if steps[2] == "table" else [leg, *(step for step in steps[2:] if step != "with")]
     *front, last = steps
-    step = (
-        _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and front[-1:] != ["angles"] else str(last)
-    )
+    listed = front[-1:] in (["angles"], ["stiffness"])
+    step = _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and not listed else str(last)
     return ".".join([*map(str, front), step, *([str(part + 1)] if part >= 0 else [])])
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.joint import CouplingSpec, EndSpec, JointSpec
+from nacelle.model.description.joint import SERIES, TWO_AXES, CouplingSpec, EndSpec, JointSpec
 from nacelle.model.description.leg import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath
@@ -36,7 +36,7 @@ class JointDraft:
 class CouplingDraft:
     """A coupling as written: the joint that follows, ratios by joint and offset, still with their units.
 
-    Of a screw the ratio is a number, m/rad.
+    Of a screw the ratio is a number, m/rad; of a constant-velocity joint it is 1.
     """
 
     name: str
@@ -69,9 +69,9 @@ class DraftError(ValueError):
 def alignment(spec: JointSpec | EndSpec) -> Array:
     """Rotation from the frame in which a joint is written to the frame of its kind.
 
-    The axis of a joint becomes z; the two axes of a universal joint become x and y.
+    The axis of a joint becomes z; the two axes of a joint that has two become x and y.
     """
-    if spec.type == "universal":
+    if spec.type in TWO_AXES:
         first, second = spec.axes or ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
         return frame_from_two_axes(pack(first), pack(second))
     if spec.axis is None:
@@ -86,30 +86,62 @@ def draft_joint(name: str, spec: JointSpec, path: KeyPath) -> JointDraft:
     return JointDraft(name, spec.kind(), (spec.parent, spec.child), frames, spec, path)
 
 
+class SingleJoint(NamedTuple):
+    """A revolute or prismatic joint of a series: its name, kind, the axis of the series' frame, its drive."""
+
+    name: str
+    kind: JointKind
+    axis: Array
+    drive: DriveSpec
+
+
+_X, _Y, _Z = np.eye(3)
+
+
 def add_joint(chain: ChainDraft, name: str, spec: JointSpec, path: KeyPath, *, closes: bool) -> None:
     """Add a joint to the tree of a chain, or to its closures.
 
-    A screw is a revolute joint, a massless nut, a prismatic joint along the same axis and a coupling of both.
-    Where it closes a loop, a fixed joint behind it does.
+    Some are a series of joints with massless bodies between, the last of which follows the first by a
+    coupling. Where a series closes a loop, a fixed joint behind it does.
+
+        screw              Rz(q) Tz(pitch q / 2 pi)      a nut between
+        constant-velocity  Rx(a) Ry(2b) Rx(a)            two crosses between
     """
     draft = draft_joint(name, spec, path)
-    if spec.type != "screw":
+    if spec.type not in SERIES:
         (chain.closures if closes else chain.joints).append(draft)
         return
-    assert spec.pitch is not None
+    if spec.type == "screw":
+        assert spec.pitch is not None
+        series = [
+            SingleJoint(name, JointKind.REVOLUTE, _Z, spec),
+            SingleJoint(f"{name}-travel", JointKind.PRISMATIC, _Z, DriveSpec()),
+        ]
+        between, coupling, ratio = [f"{name}-nut"], f"{name}-pitch", spec.pitch / (2.0 * math.pi)
+    else:
+        series = [
+            SingleJoint(name, JointKind.REVOLUTE, _X, spec.of_axis(0)),
+            SingleJoint(f"{name}-second", JointKind.REVOLUTE, _Y, spec.of_axis(1)),
+            SingleJoint(f"{name}-third", JointKind.REVOLUTE, _X, DriveSpec()),
+        ]
+        between, coupling, ratio = [f"{name}-cross1", f"{name}-cross2"], f"{name}-equal", 1.0
     parent, child = draft.bodies
-    nut, end, still = f"{name}-nut", f"{name}-end" if closes else child, identity()
-    _add_body(chain, nut, BodySpec(), path)
-    chain.joints.append(replace(draft, bodies=(parent, nut), frames=(draft.frames[0], still)))
+    end, still = f"{name}-end" if closes else child, identity()
+    for body in (*between, *([end] if closes else [])):
+        _add_body(chain, body, BodySpec(), path)
+    bodies, frames = [parent, *between, end], [draft.frames[0], *(still for _ in between)]
     behind = still if closes else draft.frames[1]
-    travel = replace(draft, name=f"{name}-travel", kind=JointKind.PRISMATIC, drive=DriveSpec())
-    chain.joints.append(replace(travel, bodies=(nut, end), frames=(still, behind)))
-    ratios = {name: SiNumber(spec.pitch / (2.0 * math.pi))}
-    chain.couplings.append(CouplingDraft(f"{name}-pitch", travel.name, ratios, SiNumber(0.0), path))
+    for k, single in enumerate(series):
+        turn = Pose(frame_with_z(single.axis), np.zeros(3))
+        ends = frames[k] @ turn, (behind if single is series[-1] else still) @ turn
+        chain.joints.append(
+            JointDraft(single.name, single.kind, (bodies[k], bodies[k + 1]), ends, single.drive, path)
+        )
+    follows = {name: SiNumber(ratio)}
+    chain.couplings.append(CouplingDraft(coupling, series[-1].name, follows, SiNumber(0.0), path))
     if closes:
-        _add_body(chain, end, BodySpec(), path)
-        held = replace(travel, name=end, kind=JointKind.FIXED, bodies=(end, child))
-        chain.closures.append(replace(held, frames=(still, draft.frames[1])))
+        held = (still, draft.frames[1])
+        chain.closures.append(JointDraft(end, JointKind.FIXED, (end, child), held, DriveSpec(), path))
 
 
 class SiNumber(float):
@@ -121,7 +153,7 @@ def draft_chain(spec: ChainSpec, path: KeyPath, on_nacelle: Collection[str] = ()
     chain = ChainDraft({name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()})
     for name, joint in spec.joints.items():
         closes = joint.child in on_nacelle and joint.child not in chain.bodies
-        add_joint(chain, name, joint, (*path, "joints", name), closes=closes and joint.type == "screw")
+        add_joint(chain, name, joint, (*path, "joints", name), closes=closes and joint.type in SERIES)
     for name, joint in spec.closures.items():
         add_joint(chain, name, joint, (*path, "closures", name), closes=True)
     chain.couplings += draft_couplings(spec.couplings, (*path, "couplings"))
@@ -144,9 +176,6 @@ def draft_leg(leg: LegSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> 
     elif leg.end is not None:
         raise DraftError((*path, "end"), "end belongs to elements", "write the joint under closures")
     return chain
-
-
-_X = np.array([1.0, 0.0, 0.0])
 
 
 def _draft_elements(leg: LegSpec, chain: ChainDraft, path: KeyPath) -> None:

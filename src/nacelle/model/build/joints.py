@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.between import Damper, LineSpring
+from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.build.draft import JointDraft, SiNumber
 from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, Edge, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
@@ -19,6 +19,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.source.node import Entry, KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array, pack
 
@@ -188,6 +189,20 @@ class BetweenBodies:
             for _, name, spec, (first, second) in self._written("dampers")
         )
 
+    def torsion_springs(self, index: Mapping[str, int]) -> tuple[TorsionSpring, ...]:
+        """Torsion springs, bodies by their numbers, z of their frames along the axis."""
+        made = []
+        for part, name, spec, ends in self._written("torsion_springs"):
+            along = frame_with_z(pack(spec.axis))
+            first, second = (
+                self._turned(part, along if turn is None else turn.rotation() @ along, body)
+                for turn, body in zip(spec.rotations, ends, strict=True)
+            )
+            stiffness = tuple(plain_or_recorded(k) for k in spec.stiffness)
+            bodies, rest = (index[ends[0]], index[ends[1]]), plain_or_recorded(spec.rest)
+            made.append(TorsionSpring(name, bodies, (first, second), stiffness, rest))
+        return tuple(made)
+
     def _written(self, key: str) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
         """Entries of the robot and its legs whose bodies there are: part, full name, entry, bodies."""
         robot, *legs = self.parts
@@ -202,10 +217,14 @@ class BetweenBodies:
                 if first is None or second is None:
                     continue
                 if first == second:
-                    word = key.removesuffix("s")
+                    word = key.removesuffix("s").replace("_", " ")
                     self.graph.report(place, f"both ends of the {word} are on one body", "name two")
                 yield part, f"{prefix}{name}", spec, (first, second)
 
     def _point(self, part: DescribedPart, at: Sequence[float], body: str) -> Array:
         """A point in the frame of its body, placed as its leg is."""
         return self.joints.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p
+
+    def _turned(self, part: DescribedPart, R: Array, body: str) -> Array:
+        """Axes (3, 3) in the frame of their body, placed and mirrored as those of a joint that turns are."""
+        return self.joints.frame(part, Pose(R, np.zeros(3)), body, JointKind.REVOLUTE).R

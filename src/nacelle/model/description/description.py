@@ -14,7 +14,13 @@ from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
-from nacelle.model.description.joint import CouplingSpec, DamperSpec, JointSpec, LineSpringSpec
+from nacelle.model.description.joint import (
+    CouplingSpec,
+    DamperSpec,
+    JointSpec,
+    LineSpringSpec,
+    TorsionSpringSpec,
+)
 from nacelle.model.description.leg import ChainSpec, LegSpec
 from nacelle.model.description.version import Format
 
@@ -147,4 +153,5 @@ class Description(Strict):
     payload: dict[Name, PayloadSpec] = {}
     springs: dict[Name, LineSpringSpec] = {}
     dampers: dict[Name, DamperSpec] = {}
+    torsion_springs: dict[Name, TorsionSpringSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

@@ -120,6 +120,22 @@ class DriveSpec(Strict):
     stop: Stops = None
     guess: RawList = None
 
+    def of_axis(self, k: int) -> DriveSpec:
+        """What a passive joint of several axes has along its axis k, as of a joint with this axis alone."""
+
+        def entry(listed: list[Any] | None) -> Any:
+            return None if listed is None else listed[k]
+
+        # One friction for all axes is written once.
+        alike = self.friction is not None and len(self.friction) == 1
+        return DriveSpec(
+            friction=self.friction if alike else entry(self.friction),
+            spring=entry(self.spring),
+            limits=entry(self.limits),
+            stop=entry(self.stop),
+            guess=entry(self.guess),
+        )
+
 
 # ---- what a joint has beside its geometry, read for its kind: friction, springs, limits
 
@@ -174,10 +190,25 @@ def _spherical_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
     return (axes[2], axes[0], axes[1])
 
 
-def check_drive(spec: DriveSpec, kind: JointKind, info: ValidationInfo, *place: str) -> None:
-    """Inside a validator: read all quantities of a joint and raise what is wrong, all at once."""
+def check_drive(
+    spec: DriveSpec, kind: JointKind, info: ValidationInfo, *place: str, word: str | None = None
+) -> None:
+    """Inside a validator: read all quantities of a joint and raise what is wrong, all at once.
+
+    Args:
+        spec: what the joint has beside its geometry.
+        kind: in whose coordinates that is written.
+        info: of the validator.
+        place: where the joint is.
+        word: what faults call the joint; its kind if None.
+    """
     faults: list[tuple[KeyPath, str, str]] = []
-    DriveReader(units_of(info), lambda *fault: faults.append(fault)).drive(spec, kind, place)
+
+    def report(path: KeyPath, message: str, hint: str) -> None:
+        named = message if word is None else message.replace(f"{kind} joint", f"{word} joint")
+        faults.append((path, named, hint))
+
+    DriveReader(units_of(info), report).drive(spec, kind, place)
     raise_all(faults)
 
 

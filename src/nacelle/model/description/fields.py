@@ -20,7 +20,16 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from nacelle.errors import did_you_mean, shortened
-from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity, pieces
+from nacelle.model.units import (
+    NUMBER,
+    QUANTITIES,
+    SI,
+    Quantity,
+    UnitError,
+    parse_quantity,
+    pieces,
+    torsion_stiffness,
+)
 from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.scalar import norm, pack
 
@@ -212,6 +221,15 @@ def _scalar_type(kind: str, lowest: float = -math.inf, *, positive: bool = False
     ]
 
 
+def _read_polynomial(value: Any, info: ValidationInfo) -> tuple[float, ...]:
+    """Read the stiffness of a torsion spring: a quantity, or a list of them by degree."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not listed:
+        raise fault("expected at least one coefficient", f"write {torsion_stiffness(1).example!r}")
+    units = units_of(info)
+    return tuple(read(entry, torsion_stiffness(k), units) for k, entry in enumerate(listed, start=1))
+
+
 def _vector_type(kind: str, length: int) -> Any:
     quantity = QUANTITIES[kind]
     example = _example(quantity, length)
@@ -315,6 +333,19 @@ InertiaMoment = _scalar_type("inertia")
 Stiffness = _scalar_type("stiffness", lowest=0.0)
 Damping = _scalar_type("damping", lowest=0.0)
 AngularDamping = _scalar_type("angular damping", lowest=0.0)
+TorsionStiffness = Annotated[
+    Any,
+    BeforeValidator(_read_polynomial),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": ["number", "string"]},
+                {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1},
+            ],
+            "description": "angular stiffness, or coefficients of a polynomial in N*m/rad, N*m/rad^2, ...",
+        }
+    ),
+]
 Pressure = _scalar_type("pressure")
 Density = _scalar_type("density")
 Area = _scalar_type("area")

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from nacelle.model.description.drive import DriveSpec, check_drive
 from nacelle.model.description.fields import (
+    Angle,
     AngularDamping,
     Damping,
     Direction,
@@ -22,6 +23,7 @@ from nacelle.model.description.fields import (
     Reference,
     Stiffness,
     Strict,
+    TorsionStiffness,
     fault,
     raise_at,
 )
@@ -84,22 +86,40 @@ class LineSpringSpec(Strict):
     damping: Damping = 0.0
 
 
+class TorsionSpringSpec(Strict):
+    """A spring about an axis of one body that holds the angle of another about it, by a polynomial.
+
+    `axis` is a direction in the spring's frame, which `rotations` places in both bodies; the angle is zero
+    where the two are parallel. `stiffness` is a list, in N m/rad, N m/rad^2, ... of the angle from `rest`.
+    """
+
+    between: Annotated[list[Reference], Field(min_length=2, max_length=2)]
+    axis: Direction = (0.0, 0.0, 1.0)
+    rotations: Annotated[list[RotationSpec | None], Field(min_length=2, max_length=2)] = [None, None]
+    stiffness: TorsionStiffness
+    rest: Angle = 0.0
+
+
 # ---- joints, as they may be written: between two bodies, at the input of an element, at the end of a leg
 
 
 JointType = Literal[
     "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed"
 ]
-AnyJointType = Literal[JointType, "screw"]
+AnyJointType = Literal[JointType, "screw", "constant-velocity"]
+SERIES = ("screw", "constant-velocity")
+"""Types that are built as a series of revolute and prismatic joints with a coupling, see `add_joint`."""
+TWO_AXES = ("universal", "constant-velocity")
+"""Types with two axes, perpendicular to each other."""
 
 
 def check_axes(kind: str, axis: tuple[float, ...] | None, axes: Sequence[tuple[float, ...]] | None) -> None:
     """Demand the axes that a kind of joint has."""
-    if kind == "universal":
+    if kind in TWO_AXES:
         if axis is not None:
-            raise_at("axis", "a universal joint has two axes", "write axes: [x, y]")
+            raise_at("axis", f"a {kind} joint has two axes", "write axes: [x, y]")
         if axes is not None and abs(np.dot(axes[0], axes[1])) > 1e-9:
-            raise_at("axes", "the axes of a universal joint are perpendicular to each other")
+            raise_at("axes", f"the axes of a {kind} joint are perpendicular to each other")
     elif axes is not None:
         raise_at("axes", f"a {kind} joint has one axis", "write axis: z")
     elif axis is not None and kind in ("spherical", "fixed"):
@@ -113,6 +133,8 @@ class JointSpec(DriveSpec):
     that frame. A universal joint has two `axes`; a planar-spherical joint slides on the plane through
     the origin of its frame, perpendicular to `axis`, of the body that `plane` names. A screw joint turns
     about `axis` and moves along it by `pitch` a revolution; drive, friction and limits are of the rotation.
+    A constant-velocity joint turns about its two `axes` x, y by Rx(a) Ry(2b) Rx(a); friction, springs,
+    limits and guess are of a and 2b.
     """
 
     type: AnyJointType
@@ -134,12 +156,15 @@ class JointSpec(DriveSpec):
             raise_at("pitch", f"a {self.type} joint has no pitch", "type: screw")
         if self.pitch == 0.0:
             raise_at("pitch", "a screw without pitch is a revolute joint", "type: revolute")
-        check_drive(self, JointKind.REVOLUTE if self.type == "screw" else JointKind(self.type), info)
+        if self.type == "constant-velocity":
+            check_drive(self, JointKind.UNIVERSAL, info, word=self.type)
+        else:
+            check_drive(self, JointKind.REVOLUTE if self.type == "screw" else JointKind(self.type), info)
         return self
 
     def kind(self) -> JointKind:
-        """Kind of the joint; the plane of a C5 joint may be on its child, a screw turns."""
-        if self.type == "screw":
+        """Kind of the joint, of a series its first; the plane of a C5 joint may be on its child."""
+        if self.type in SERIES:
             return JointKind.REVOLUTE
         if self.type == "planar-spherical" and self.plane == "child":
             return JointKind.SPHERICAL_PLANAR

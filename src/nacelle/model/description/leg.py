@@ -26,6 +26,7 @@ from nacelle.model.description.joint import (
     InputSpec,
     JointSpec,
     LineSpringSpec,
+    TorsionSpringSpec,
 )
 from nacelle.model.joint import JointKind
 
@@ -95,3 +96,4 @@ class LegSpec(ChainSpec):
     guess: dict[Name, RawList] = {}
     springs: dict[Name, LineSpringSpec] = {}
     dampers: dict[Name, DamperSpec] = {}
+    torsion_springs: dict[Name, TorsionSpringSpec] = {}

@@ -16,7 +16,14 @@ from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import Name, RawList, Strict
 from nacelle.model.description.frame import PlacementSpec
-from nacelle.model.description.joint import EndSpec, JointSpec
+from nacelle.model.description.joint import (
+    CouplingSpec,
+    DamperSpec,
+    EndSpec,
+    JointSpec,
+    LineSpringSpec,
+    TorsionSpringSpec,
+)
 from nacelle.model.description.leg import ElementSpec, LegSpec
 
 _FILE = "schema.json"
@@ -30,6 +37,10 @@ class TemplateSpec(Strict):
     bodies: dict[Name, BodySpec] = Field(default_factory=dict)
     joints: dict[Name, JointSpec | dict[str, Any]] = Field(default_factory=dict)
     closures: dict[Name, JointSpec] = Field(default_factory=dict)
+    couplings: dict[Name, CouplingSpec] = Field(default_factory=dict)
+    springs: dict[Name, LineSpringSpec] = Field(default_factory=dict)
+    dampers: dict[Name, DamperSpec] = Field(default_factory=dict)
+    torsion_springs: dict[Name, TorsionSpringSpec] = Field(default_factory=dict)
     table: str | list[Any] | None = None
     elements: list[ElementSpec] = Field(default_factory=list)
     end: EndSpec | None = None

@@ -52,8 +52,8 @@ def _of_a_leg(value: Any) -> bool:
     return isinstance(value, str) and "." in value
 
 
-def _is_screw(value: Any) -> bool:
-    return bool(value == "screw")
+def _is(word: str) -> Callable[[Any], bool]:
+    return lambda value: bool(value == word)
 
 
 def _is_text(value: Any) -> bool:
@@ -71,13 +71,17 @@ NEW: tuple[New, ...] = (
     New("couplings", ("nacelle", "couplings")),
     New("couplings", ("legs", "*", "couplings")),
     New("couplings", ("templates", "*", "couplings")),
-    New("screw joints", ("**", "joints", "*", "type"), _is_screw),
-    New("screw joints", ("**", "closures", "*", "type"), _is_screw),
+    New("screw joints", ("**", "joints", "*", "type"), _is("screw")),
+    New("screw joints", ("**", "closures", "*", "type"), _is("screw")),
+    New("constant-velocity joints", ("**", "joints", "*", "type"), _is("constant-velocity")),
+    New("constant-velocity joints", ("**", "closures", "*", "type"), _is("constant-velocity")),
     New("choices for idle spins", ("**", "spin"), _is_text),
     New("springs between bodies", ("springs",)),
     New("springs between bodies", ("legs", "*", "springs")),
     New("dampers between bodies", ("dampers",)),
     New("dampers between bodies", ("legs", "*", "dampers")),
+    New("torsion springs", ("torsion_springs",)),
+    New("torsion springs", ("legs", "*", "torsion_springs")),
     New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
     New("end stops", ("**", "joints", "*", "stop")),
     New("end stops", ("**", "closures", "*", "stop")),

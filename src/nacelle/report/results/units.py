@@ -18,6 +18,7 @@ _AXIS_UNITS = {
     "stiffness": ("N/m", "N m/rad"),
 }
 _FORCE = ("N", "N m")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def row_units(data: Regression) -> list[str]:
@@ -39,6 +40,9 @@ def parameter_unit(robot: Robot, name: str) -> str:
         return "kg m²" if joint.primitives[0].is_rotation else "kg"
     if owner.startswith("dampers."):
         return "N m s/rad"
+    if owner.startswith("torsion_springs."):
+        degree = int(part.removeprefix("k"))
+        return "N m/rad" + ("" if degree == 1 else str(degree).translate(_RAISED))
     if owner.startswith("springs."):
         return {"stiffness": "N/m", "damping": "N s/m"}.get(part, "N")
     rotation = Primitive(owner.rpartition(".")[2]).is_rotation
