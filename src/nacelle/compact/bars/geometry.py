@@ -220,14 +220,13 @@ def clean_parameters(p: Array) -> Array:
 
 
 def leg_axes(form: LegForm) -> Array:
-    """Axes (3, 3), columns in the base, in which a leg is written: the base's, or [a x u, a, u].
+    """Axes (3, 3), columns in the base, in which a bar is written: the base's, or [a x u, a, u].
 
-    a (3,) is the first axis at A, of a rod between spherical joints that of the drive; u is perpendicular to
-    it.
+    a (3,) is the first axis at A, and u is perpendicular to it.
     """
-    a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
-    if form.joint_at_a == "S" and form.kind == "strut":
+    if form.joint_at_a == "S":
         return np.eye(3)
+    a = form.first
     number = at_sample(a)
     k = first_largest(np.abs(number))
     if abs(abs(number[k]) - 1.0) < TOLERANCE:

@@ -63,13 +63,11 @@ class Bar:
         return self.form.joint_at_a == "U" and bool(np.any(inertia[4:]) or np.any(inertia[1:3]))
 
     def seen(self, R: Array | None) -> LegForm:
-        """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
-        return self.form if R is None else seen_from(self.form, R)
-
-
-def seen_from(form: LegForm, R: Array) -> LegForm:
-    """A leg with its axes (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
-    return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
+        """The leg with its axes a (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
+        if R is None:
+            return self.form
+        axis, first = (clean(product(R.T, a)) for a in (self.form.axis, self.form.first))
+        return replace(self.form, axis=axis, first=first)
 
 
 def flat(form: LegForm, vector: Array) -> Array:

@@ -38,13 +38,13 @@ import numpy as np
 from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
 from nacelle.compact.required import Counted
-from nacelle.compact.vectors import ZERO, is_zero
+from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sign, sqrt
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
 
 
 class Demand(NamedTuple):
@@ -225,8 +225,6 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -
     """
     if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
-    if form.joint_at_a == "S":
-        return _between_spherical(form, at, w_end, counted)
     return _crossed(form, at, w_end, counted)
 
 
@@ -317,26 +315,6 @@ def _general(
     f = cross(dw, c) + cross(w, cross(w, c))
     moments = (form.cross * accel + up * M[1] + across * M[2], M[0] * reciprocal)
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
-
-
-def _between_spherical(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
-    """A rod between spherical joints, axisymmetric and without spin: their friction."""
-    moment: Array = ZERO
-    reaction: Scalar = 0.0
-    if not counted.friction or not (form.passive.spherical or form.passive.end):
-        return RodRotation(ZERO)
-    reciprocal = divide(1.0, form.length * form.length)
-    w = reciprocal * cross(at.r, at.v)
-    total: Array = ZERO
-    if form.passive.spherical:
-        own = spherical_friction(
-            form.passive.spherical, w - at.q_dot * form.axis if form.drive.revolute else w, counted.smooth
-        )
-        total, reaction = total + own, -dot(form.axis, own) if form.drive.revolute else 0.0
-    if form.passive.end:
-        moment = spherical_friction(form.passive.end, w_end - w, counted.smooth)
-        total = total - moment
-    return RodRotation(reciprocal * cross(total, at.r), moment, reaction=reaction)
 
 
 def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
