@@ -124,9 +124,6 @@ def is_asymmetric(form: LegForm) -> bool:
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
-    if form.kind == "rod" and form.joint_at_a == "S":
-        # Rods between spherical joints are known by their points in every leg (`rods`).
-        return False
     if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
@@ -164,7 +161,7 @@ def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
         if form.kind == "strut":
             bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
-        A = (drive.frame_successor @ Pose(np.eye(3), form.carriage.elbow)).p
+        A = (drive.frame_successor @ Pose(np.eye(3), form.A)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
         bars[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return bars

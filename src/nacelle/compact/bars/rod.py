@@ -51,20 +51,14 @@ class Demand(NamedTuple):
     """What one leg requires.
 
     Attributes:
-        r: direction of the unknown (3,), base axes, m.
-        G: force at B (3,), base axes, N.
+        G: force at B (3,), N.
         moment: on the platform (3,), N m, from friction in the joint at B.
-        gain: actuator's force for a unit of force density (N/m): m, or m^2 of a revolute drive.
-        own: actuator's force without it, N or N m.
-        about_a: for a rod in a plane, a moment about A, N m, still to be made a force at B.
+        own: the actuator's force without the force density, N or N m.
     """
 
-    r: Array
     G: Array
     moment: Array
-    gain: Scalar
     own: Scalar
-    about_a: Scalar = 0.0
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Counted) -> Scalar:

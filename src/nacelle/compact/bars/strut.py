@@ -251,7 +251,7 @@ def strut_demand(
         weight = at_end * at.gravity
         G = G + across(weight)
         own = own + gain * weight[up]
-    return Demand(column, G, moment, gain, own)
+    return Demand(G, moment, own)
 
 
 class _Across(NamedTuple):
