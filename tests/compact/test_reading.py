@@ -21,13 +21,14 @@ def read_legs(robot: Robot) -> list[LegForm]:
     return sorted(forms, key=lambda form: form.drive.number)
 
 
-def foot(form: LegForm, q: float) -> np.ndarray:
+def foot(robot: Robot, form: LegForm, q: float) -> np.ndarray:
     """Point A at a coordinate of the drive, base axes."""
     if form.kind == "strut":
         return form.A
+    drive = robot.joints[robot.actuators[form.drive.number].joint].frame_predecessor
     if form.drive.revolute:
-        return form.A + form.carriage.arm * Rotation.from_rotvec(q * form.axis).apply(form.carriage.start)
-    return form.A + q * form.axis
+        return drive.p + drive.R @ Rotation.from_rotvec([0.0, 0.0, q]).apply(form.A)
+    return drive.p + drive.R @ form.A + q * drive.R[:, 2]
 
 
 def lines(robot: Robot) -> list[tuple[LegForm, float, float]]:
@@ -40,7 +41,7 @@ def lines(robot: Robot) -> list[tuple[LegForm, float, float]]:
             assert form.drive.number == number
             q = float(solution.actuators[k, number])
             B = solution.bodies.R[k, form.body] @ form.B + solution.bodies.p[k, form.body]
-            result.append((form, q, float(np.linalg.norm(B - foot(form, q)))))
+            result.append((form, q, float(np.linalg.norm(B - foot(robot, form, q)))))
     return result
 
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from nacelle.compact.legs import ClosureRate, Legs, Rates
 from nacelle.compact.placed import Placed, active_rates
-from nacelle.compact.vectors import ZERO, is_zero
+from nacelle.compact.vectors import ZERO
 from nacelle.model.joint import JointKind, Primitive
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 
 
 def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
@@ -42,31 +42,28 @@ def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     closures: dict[int, ClosureRate] = {}
-    for ties in placed.ties:
-        for tie in ties:
-            if tie.joint < 0:
-                continue
-            joint, rotor = robot.joints[tie.joint], 0.0
-            if robot.numeric.joints[tie.joint].rotor_inertia:
-                rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-            elif tie.joint not in driven:
-                continue
-            if joint.kind is JointKind.SPHERICAL:
-                continue
-            e = node_closure_axes(placed, tie.joint, tie.axes)[0]
-            revolute = joint.kind is JointKind.REVOLUTE
-            closures[tie.joint] = ClosureRate(tie, e, revolute, driven.get(tie.joint), rotor)
+    for closure in placed.joint_closures:
+        index, rotor = closure.joint, 0.0
+        joint = robot.joints[index]
+        if robot.numeric.joints[index].rotor_inertia:
+            rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+        elif index not in driven:
+            continue
+        if joint.kind is JointKind.SPHERICAL:
+            continue
+        e = node_closure_axes(placed, index, closure.sides.axes)[0]
+        closures[index] = ClosureRate(closure, e, joint.kind is JointKind.REVOLUTE, driven.get(index), rotor)
     return closures
 
 
 def rotor_rates(placed: Placed) -> list[ClosureRate]:
-    """Rates of all closures with a rotor; of a spherical one three, about the axes of its tie."""
+    """Rates of all closures with a rotor; of a spherical one three, about the axes of its constraint."""
     robot = placed.robot
     rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
-    for tie in (tie for ties in placed.ties for tie in ties if tie.joint >= 0):
-        joint = robot.joints[tie.joint]
-        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[tie.joint].rotor_inertia:
-            rates += [ClosureRate(tie, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
+    for closure in placed.joint_closures:
+        joint = robot.joints[closure.joint]
+        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[closure.joint].rotor_inertia:
+            rates += [ClosureRate(closure, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
     return rates
 
 

@@ -14,7 +14,7 @@ from nacelle.compact import models, regressor
 from nacelle.compact.actuators import actuator_jacobian
 from nacelle.compact.closure_step import closure_step, finds_step
 from nacelle.compact.legs import Legs, factorised
-from nacelle.compact.placed import WHOLE, Way, placed_at
+from nacelle.compact.placed import WHOLE, Way, place_for_rates
 from nacelle.compact.plan import plan_of, reason_for_tree
 from nacelle.dynamics import reference
 from nacelle.kinematics import kinematic_model
@@ -43,7 +43,7 @@ for _name in ("regressor", "reference_regressor"):
 def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
     """The legs at a configuration, their rates eliminated."""
     plan = plan_of(now.robot, way)
-    return factorised(plan, placed_at(now.robot, plan.parts, now))
+    return factorised(plan, place_for_rates(plan.parts, now))
 
 
 def _reason_for_margins(now: Configuration) -> str:

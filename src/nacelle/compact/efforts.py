@@ -16,7 +16,7 @@ a_1, a_2 accelerations of their points, v_rel the relative velocity):
 
 A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v_B - v_A) / |d|^2. Its masses
 m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
-moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the tie's axes.
+moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the rod's axes.
 
 Angular dampers between two bodies in the compact form: moments on nodes and on the nacelle.
 
@@ -36,20 +36,20 @@ from functools import partial
 from typing import Any
 
 from nacelle.compact.actuators import node_closure_axes
-from nacelle.compact.legs import ClosureRate, Legs, MechanismMotion, merge
-from nacelle.compact.motion import angular_velocity, columns, velocity, with_root
+from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
+from nacelle.compact.legs import ClosureRate, Legs, merge
+from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides
-from nacelle.compact.ties import Tie, TieKey, far_acceleration, slip
-from nacelle.compact.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
+from nacelle.compact.sides import PlatformSides
+from nacelle.compact.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
-from nacelle.kinematics.legs.rods import MassPointRod
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.model.leg import BASE
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, plus, product
 from nacelle.spatial.screw import Twist, Wrench
 
 
@@ -59,23 +59,23 @@ def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted
     if not counted.friction:
         return
     for damper in placed.robot.dampers:
-        first, second = (_angular_velocity(placed, motion, body) for body in damper.bodies)
+        first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
         moment = scaled(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
             _put_moment(placed, into, body, n)
 
 
-def _angular_velocity(placed: Placed, motion: MechanismMotion, body: int) -> Array:
-    """Angular velocity of a body, base axes."""
+def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Twist:
+    """Velocity (3,), m/s, of a point of a body, `local` in its frame, and its angular velocity, base axes."""
     if body == BASE:
-        return ZERO
+        return Twist(ZERO, ZERO)
     if body in placed.nacelle.poses:
-        return motion.frames[body].w
-    node, _ = placed.trees.place[body]
-    moved = columns(placed.trees, node, ZERO)
-    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
-    _, angular = with_root(placed.trees, node, ZERO, twist, motion.frames)
-    return placed.trees.up(node, angular)
+        return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
+    node, at = _on_node(placed, body, local)
+    moved = columns(placed.trees, node, at)
+    own = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    v, w = with_root(placed.trees, node, at, own, motion.frames)
+    return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
 
 
 def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> None:
@@ -100,7 +100,7 @@ def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, co
         line = line_between(*(_place(placed, *end) for end in ends))
         value: Scalar = spring.pull(line.length) if counted.springs else 0.0
         if counted.friction and not is_zero(spring.damping):
-            first, second = (_velocity(placed, motion, *end) for end in ends)
+            first, second = (_twist(placed, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scaled(value, line.direction)
         for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
@@ -123,19 +123,6 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
     return node, plus(frame.p, product(frame.R, local))
 
 
-def _velocity(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Array:
-    """Velocity of a point of a body, base axes."""
-    if body == BASE:
-        return ZERO
-    if body in placed.nacelle.poses:
-        return motion.frames[body].velocity(local)
-    node, at = _on_node(placed, body, local)
-    moved = columns(placed.trees, node, at)
-    twist = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
-    linear, _ = with_root(placed.trees, node, at, twist, motion.frames)
-    return placed.trees.up(node, linear)
-
-
 def _put_force(placed: Placed, into: Required, body: int, local: Array, point: Array, force: Array) -> None:
     """Put a force, base axes, on a point of a body, `local` in its frame and `point` in base axes."""
     if body == BASE:
@@ -152,57 +139,35 @@ def _put_force(placed: Placed, into: Required, body: int, local: Array, point: A
 
 def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
-    placed = legs.placed
-    trees, robot = placed.trees, placed.robot
-    for leg, ties in enumerate(placed.ties):
-        for number, tie in enumerate(ties):
-            link = tie.link
-            if link is None or tie.rows[0].kind != "rod":
-                continue
-            if tie.body is not None:
-                a_own = motion.state.acceleration(tie)
-                a_far = motion.state.end_acceleration(tie)
-            else:
-                assert tie.other is not None
-                other, point = tie.other
-                a_own = trees.up(tie.node, motion.nodes[tie.node].acceleration(tie.own), tie.axes)
-                a_far = trees.up(other, motion.nodes[other].acceleration(point), tie.axes)
-            between = link.masses[2] if counted.inertia else 0.0
-            f_own, f_far = scaled(between, a_far), scaled(between, a_own)
-            n_own: Array = ZERO
-            n_far: Array = ZERO
-            rod = link if isinstance(link, MassPointRod) else None
-            terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)] if rod is not None else []
-            if rod is not None and counted.friction and any(any(t) for t in terms):
-                w_own, w_far = _turns(placed, motion, tie)
-                d = tie.rows[0].force
-                # For the rod's angular velocity, and for a moment on it as a pair of forces.
-                over = scaled(divide(1.0, rod.length2), d)
-                w = crossed(over, _slip_of(legs, motion, tie))
-                near, far = terms if tie.first else terms[::-1]
-                n_own = _spherical(near, add(w, -w_own), counted.smooth)
-                n_far = _spherical(far, add(w, -w_far), counted.smooth)
-                pair = crossed(add(n_own, n_far), over)
-                f_far, f_own = add(f_far, pair), add(f_own, -pair)
-            sides = Wrench(f_own, -n_own), Wrench(f_far, -n_far)
-            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
+    for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
+        between = rod.link.masses[2] if counted.inertia else 0.0
+        a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)
+        own, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
+        if isinstance(rod, SphericalRod) and counted.friction and rod.link.rubs:
+            own, far = _with_friction(legs, motion, rod, counted, own, far)
+        on_both_sides(into, rod, own, far)
+
+
+def _with_friction(
+    legs: Legs, motion: MechanismMotion, rod: SphericalRod, counted: Physics, own: Wrench, far: Wrench
+) -> tuple[Wrench, Wrench]:
+    """Wrenches on both ends of a rod, with what friction in its spherical joints adds to them."""
+    w_own, w_far = rod.sides.angular_velocities(motion)
+    # For the rod's angular velocity, and for a moment on it as a pair of forces.
+    over = scaled(divide(1.0, rod.link.length2), rod.d)
+    w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
+    terms = [legs.placed.robot.joints[k].friction for k in (rod.link.joint, rod.link.closure)]
+    near, end = terms if rod.first else terms[::-1]
+    n_own = _spherical(near, add(w, -w_own), counted.smooth)
+    n_far = _spherical(end, add(w, -w_far), counted.smooth)
+    pair = crossed(add(n_own, n_far), over)
+    return Wrench(add(own.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
 
 
 def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
     if not friction or not friction[0]:
         return ZERO
     return spherical_friction(friction[0], rate, smooth)
-
-
-def _slip_of(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
-    """Velocity of the far point relative to the leg's point, tie axes."""
-    return slip(legs.placed.trees, tie, motion.u, motion.frames)
-
-
-def _second_slip(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
-    """Velocity of the second side of a closure relative to the first, tie axes."""
-    slip = _slip_of(legs, motion, tie)
-    return slip if tie.first else -slip
 
 
 def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
@@ -293,39 +258,41 @@ def _effort(
 def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
-    for leg, ties in enumerate(placed.ties):
-        for number, tie in enumerate(ties):
-            if (
-                tie.joint < 0
-                or isinstance(tie.link, MassPointRod)
-                or not _acts(placed.robot.joints[tie.joint], counted)
-            ):
-                continue
-            kind = placed.robot.joints[tie.joint].kind
-            if tie.body is not None and kind is JointKind.SPHERICAL and placed.trees.root(tie.node) is None:
-                _spherical_end(legs, motion, into, tie, counted)
-                continue
-            w, w_far = _turns(placed, motion, tie)
-            turn = add(w_far, -w) if tie.first else add(w, -w_far)
-            slip = partial(_second_slip, legs, motion, tie)
-            held = _effort(placed, tie.joint, tie.axes, slip, turn, counted)
-            # Along the rates of the second side less the first.
-            against = Wrench(-held.f, -held.n)
-            sides = (against, held) if tie.first else (held, against)
-            on_both_sides(placed, into, TieKey(leg, number), tie, *sides)
+    for closure in placed.joint_closures:
+        joint, sides = placed.robot.joints[closure.joint], closure.sides
+        if not _acts(joint, counted):
+            continue
+        is_end = isinstance(sides, PlatformSides) and joint.kind is JointKind.SPHERICAL
+        if is_end and placed.trees.root(sides.node) is None:
+            _spherical_end(legs, motion, into, closure, counted)
+            continue
+        w, w_far = sides.angular_velocities(motion)
+        turn = add(w_far, -w) if closure.first else add(w, -w_far)
+        slip = partial(_second_slip, legs, motion, closure)
+        held = _effort(placed, closure.joint, sides.axes, slip, turn, counted)
+        # Along the rates of the second side less the first.
+        against = Wrench(-held.f, -held.n)
+        on_both_sides(into, closure, *((against, held) if closure.first else (held, against)))
 
 
-def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Physics) -> None:
+def _second_slip(legs: Legs, motion: MechanismMotion, closure: JointClosure) -> Array:
+    """Velocity of the second side of a closure relative to the first, in its axes."""
+    slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
+    return slip if closure.first else -slip
+
+
+def _spherical_end(
+    legs: Legs, motion: MechanismMotion, into: Required, closure: JointClosure, counted: Physics
+) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
-    trees = legs.placed.trees
-    body, _ = tie.held
-    assert tie.point is not None
-    moved = columns(trees, tie.node, tie.own, 0)
-    w = add(motion.frames[body].w, -angular_velocity(moved, motion.u))
-    terms = legs.placed.robot.joints[tie.joint].friction[0]
+    sides = closure.platform
+    assert sides is not None
+    moved = columns(legs.placed.trees, sides.node, sides.own, 0)
+    w = add(motion.frames[sides.body].w, -angular_velocity(moved, motion.u))
+    terms = legs.placed.robot.joints[closure.joint].friction[0]
     # Along the relative angular velocity, whichever side counts as first.
     moment = spherical_friction(terms, w, counted.smooth)
-    into.on_nacelle(body, tie.point, ZERO, moment)
+    into.on_nacelle(sides.body, sides.point, ZERO, moment)
     for rate, (_, axis) in moved.items():
         if not all_zero(axis):
             into.along(rate, -dot(axis, moment))
@@ -361,55 +328,28 @@ def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
     return add(far, -near)
 
 
-def _turns(placed: Placed, motion: MechanismMotion, tie: Tie) -> tuple[Array, Array]:
-    """Angular velocities on the leg's side of a tie and on the other, in its axes."""
-    trees, nodes = placed.trees, motion.nodes
-    w = trees.up(tie.node, nodes[tie.node].w, tie.axes)
-    if tie.other is None:
-        assert tie.body is not None
-        return w, trees.down(tie.axes, motion.frames[tie.body].w)
-    return w, trees.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
-
-
 def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:
     """Derivative q'' of the rate of a closure, rad/s^2 or m/s^2, from the motion of both sides.
 
     Revolute: e . (w_2' - w_1' - w_1 x w_2); prismatic: e . (a_2 - a_1 - 2 w_1 x v_rel), e carried by the
     first.
     """
-    tie, e = rate.tie, rate.e
-    w, w_dot, a = _side(legs, motion, tie, far=False)
-    z, z_dot, b = _side(legs, motion, tie, far=True)
+    closure, e = rate.closure, rate.e
+    near, far = closure.sides.motions(motion)
     if rate.revolute:
-        value = dot(e, add(add(z_dot, -w_dot), -crossed(w, z)))
+        value = dot(e, add(add(far.w_dot, -near.w_dot), -crossed(near.w, far.w)))
     else:
-        carrier = w if tie.first else z
-        slip = _slip_of(legs, motion, tie)
-        value = dot(e, add(add(b, -a), scaled(-2.0, crossed(carrier, slip))))
-    return value if tie.first else -value
+        carrier = near.w if closure.first else far.w
+        slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
+        value = dot(e, add(add(far.a, -near.a), scaled(-2.0, crossed(carrier, slip))))
+    return value if closure.first else -value
 
 
-def _side(legs: Legs, motion: MechanismMotion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
-    """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
-    trees = legs.placed.trees
-    if far and tie.body is not None:
-        frame = motion.frames[tie.body]
-        vectors = (frame.w, frame.w_dot, far_acceleration(tie, motion.frames))
-        w, w_dot, a = (trees.down(tie.axes, vector) for vector in vectors)
-        return w, w_dot, a
-    node, point = (tie.node, tie.own) if tie.other is None or not far else tie.other
-    moving = motion.nodes[node]
-    vectors = (moving.w, moving.w_dot, moving.acceleration(point))
-    w, w_dot, a = (trees.up(node, vector, tie.axes) for vector in vectors)
-    return w, w_dot, a
-
-
-WITHOUT_INERTIA = (
-    require_rods,
+AT_JOINTS = (
     require_efforts,
     require_closures,
     require_nacelle_closures,
     require_line_springs,
     require_dampers,
 )
-"""What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""
+"""What joints, springs and dampers require, in this order; rods and bars have their own."""

@@ -14,17 +14,10 @@ w' x r + w x (w x r) over r, the motion requires
 
 Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
 
-Inertia of nodes and nacelle bodies by second moments: m, h = m c and the matrix S of second moments.
-
-Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T dm (3, 3), kg m^2, so that its
-inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point accelerates with a + T r, a (3,) that of the
-reference point (gravity taken off) and T (3, 3) the matrix of w' x r + w x (w x r) over r. Summed over the
-mass,
-
-    f = sum (a + T r) dm         = m a + T h
-    n = sum r x (a + T r) dm     = h x a + sum over i, j of S_ij e_i x T e_j
-
-about the reference point, N and N m: each second moment costs as much as the entries of T that it meets.
+Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T dm (3, 3), kg m^2, so that
+its inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point of it accelerates with a + T r: f and n
+are sums of that and of r x (a + T r) over the mass. Each second moment costs as much as the entries of T that
+it meets.
 
 Inertial numbers that a link passes on to what moves alike: by rules that hold for every geometry.
 
@@ -47,24 +40,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.compact.bars.rod import rotor
-from nacelle.compact.legs import Legs, MechanismMotion, merge
+from nacelle.compact.constraint_rows import PointRow
+from nacelle.compact.constraints import ConstraintKey
+from nacelle.compact.legs import Legs, merge
+from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required
-from nacelle.compact.ties import TieKey
-from nacelle.compact.vectors import (
-    ZERO,
-    acceleration_matrix,
-    add,
-    all_zero,
-    crossed,
-    is_zero,
-    scaled,
-)
+from nacelle.compact.sides import PlatformSides
+from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
-from nacelle.spatial.scalar import Array, Scalar, pack, plus, product, sum_of_products
+from nacelle.spatial.scalar import Array, Scalar, is_zero, pack, plus, product, sum_of_products
 
 # Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -165,9 +153,7 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
     for body in range(1, len(robot.bodies)):
         if body not in placed.parts.omitted and has_mass(robot, body):
             put(body, numbers_from_parameters(body_parameters(robot, body)))
-    for bar in (tie.bar for ties in placed.ties for tie in ties):
-        if bar is None:
-            continue
+    for bar in (constraint.link for constraint in placed.bars):
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
         at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
         for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
@@ -185,19 +171,19 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
     return InertialNumbers(nodes, bodies, rates)
 
 
-def end_ties(placed: Placed) -> dict[int, TieKey]:
-    """For every node that a locked point joins to the nacelle, its tie."""
-    tie_of: dict[int, TieKey] = {}
-    for leg, ties in enumerate(placed.ties):
-        for number, tie in enumerate(ties):
-            if tie.body is not None and tie.rows and tie.rows[0].kind == "point":
-                tie_of.setdefault(tie.node, TieKey(leg, number))
-    return tie_of
+def end_constraints(placed: Placed) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
+    """For every node that a locked point joins to the nacelle, the first such constraint, and its sides."""
+    ends: dict[int, tuple[ConstraintKey, PlatformSides]] = {}
+    for constraint in placed.all_constraints:
+        sides = constraint.platform
+        if sides is not None and constraint.rows and isinstance(constraint.rows[0], PointRow):
+            ends.setdefault(sides.node, (constraint.key, sides))
+    return ends
 
 
 def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
     """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
-    ends = end_ties(placed)
+    ends = end_constraints(placed)
     return frozenset(
         node
         for node, (m, *h) in ((node, values[:4].tolist()) for node, values in numbers.nodes.items())
@@ -207,8 +193,8 @@ def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
 
 def reference_point(placed: Placed, node: int) -> Array:
     """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
-    key = end_ties(placed).get(node)
-    return ZERO if key is None else placed.ties[key[0]][key[1]].own
+    ends = end_constraints(placed)
+    return ends[node][1].own if node in ends else ZERO
 
 
 def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
@@ -221,7 +207,7 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         into: where forces (N) and moments (N m) are gathered.
     """
     placed = legs.placed
-    ends = end_ties(placed)
+    ends = end_constraints(placed)
     for node, values in numbers.nodes.items():
         moving = motion.nodes[node]
         if node not in ends:
@@ -229,11 +215,10 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
             into.on_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
-        leg, number = ends[node]
-        tie = placed.ties[leg][number]
-        a = motion.state.end_acceleration(tie)
+        key, sides = ends[node]
+        a = sides.end_acceleration(motion)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
-        into.on_tie(ends[node], f)
+        into.on_constraint(key, f)
         into.on_node(node, ZERO, n)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
@@ -276,12 +261,9 @@ def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
 
     The columns are there already where legs hold the body at points off its origin.
     """
-    there = any(
-        tie.body == body and tie.local is not None and not all_zero(tie.local)
-        for ties in placed.ties
-        for tie in ties
-    )
-    return there or sum(not is_zero(value) for value in values[4:]) <= 1
+    sides = [constraint.platform for constraint in placed.all_constraints]
+    held = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
+    return any(not all_zero(local) for local in held) or sum(not is_zero(value) for value in values[4:]) <= 1
 
 
 def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -297,13 +279,12 @@ def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
 
 def carried_numbers(placed: Placed) -> InertialNumbers:
     """The inertial numbers of a robot, with what links pass on taken to where it counts."""
-    numbers, trees, ends = inertial_numbers(placed), placed.trees, end_ties(placed)
+    numbers, trees, ends = inertial_numbers(placed), placed.trees, end_constraints(placed)
     nodes, bodies = dict(numbers.nodes), dict(numbers.bodies)
-    for index, (leg, number) in ends.items():
-        tie = placed.ties[leg][number]
-        if index in nodes and tie.local is not None:
+    for index, (_, sides) in ends.items():
+        if index in nodes and sides.local is not None:
             mass, nodes[index] = _split(nodes[index], (0,))
-            body, local = tie.held
+            body, local = sides.held
             at_point = moved_inertia(mass, np.eye(3), local)
             bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
     # What counts about the point where a leg holds the nacelle stays there.

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.vectors import is_zero, scaled
+from nacelle.compact.vectors import scaled
 from nacelle.kinematics.configuration import Configuration
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
@@ -47,6 +47,7 @@ from nacelle.spatial.scalar import (
     atan2,
     cos,
     divide,
+    is_zero,
     pack,
     plus,
     product,
@@ -288,6 +289,14 @@ class LegTrees:
         for node in reversed(self._runs(index, top)):
             vector = node.up(vector)
         return vector
+
+    def up_tensor(self, index: int, K: Array) -> Array:
+        """A symmetric matrix K (3, 3) in the axes of a node, in those of the base: E K E^T along the path."""
+        if not index:
+            return K
+        half = [self.up(index, K[:, k]) for k in range(3)]
+        full = [self.up(index, pack([column[i] for column in half])) for i in range(3)]
+        return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
 
     def up_beside(self, index: int, vector: Array, idle: Idle) -> Array:
         """A force in base axes but for a multiple of an idle direction n: its entry j is zero.

@@ -7,18 +7,6 @@
 
 Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
 
-Loops of the nacelle itself, in base axes: rows over the nacelle's own rates.
-
-A closure between the bodies 1 and 2 of the nacelle, at a point where they meet, locks for each of its rows
-with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
-
-    f . (v_2 - v_1) + n . (w_2 - w_1) = 0
-
-v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
-that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
-satisfy the derivative of this, whose part at constant rates `second` gives. An idle spin of a body that hangs
-between spherical joints is a row as well, against the base: n . w_2 = 0, n its axis.
-
 Margins and pivot figures from the factors of the compact form, which has them already.
 
 A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
@@ -40,14 +28,15 @@ the largest entry of its column, and independent of how small the pivots are, wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.motion import NodeMotion, columns, outward
-from nacelle.compact.nacelle import MovingFrame, PlacedNacelle, PoleFrame
+from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, Strut, platform_loops
+from nacelle.compact.motion import MechanismMotion, outward
+from nacelle.compact.nacelle import MovingFrame, PoleFrame
 from nacelle.compact.placed import CompactPlan, Placed
 from nacelle.compact.solve import (
     Factors,
@@ -58,92 +47,12 @@ from nacelle.compact.solve import (
     multiplied,
     solve_in_order,
 )
-from nacelle.compact.ties import (
-    Axes,
-    Tie,
-    TieKey,
-    TieMotion,
-    TieRow,
-    basis,
-    closure_rows,
-    coupling_tie,
-    given_accelerations,
-    given_rates,
-    locked_axes,
-    onto_nacelle,
-    second_derivatives,
-    tie_columns,
-    weighed,
-)
-from nacelle.compact.vectors import ZERO, add, is_zero, plus_times
+from nacelle.compact.vectors import ZERO, plus_times
 from nacelle.kinematics.margins import closed_form_margin
-from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, plus, product
-from nacelle.spatial.screw import AngularMotion
+from nacelle.model.leg import PLATFORM
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, is_zero, maximum, minimum, pack
+from nacelle.spatial.screw import Wrench
 from nacelle.spatial.solve import solve
-
-
-@dataclass(frozen=True, eq=False)
-class NacelleLoop:
-    """A closure between two bodies of the nacelle, or between one and the base.
-
-    Attributes:
-        tie: its rows, base axes; forces and moments are those on the second body.
-        bodies: the first and the second body.
-        point: where both meet (3,), base axes, m.
-    """
-
-    tie: Tie
-    bodies: tuple[int, int]
-    point: Array
-
-    def coefficients(self, nacelle: PlacedNacelle, row: TieRow) -> dict[int, Scalar]:
-        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
-        if self.tie.is_coupling:
-            return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
-        common = nacelle.common(*self.bodies)
-        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
-        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
-        for rate, value in first.items():
-            coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
-        return coefficients
-
-    def second(self, frames: dict[int, MovingFrame]) -> list[Scalar]:
-        """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
-        if self.tie.is_coupling:
-            return [0.0]
-        near, far = (frames[body] for body in self.bodies)
-        arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
-        gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
-        slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
-        first, second = (AngularMotion(frame.w, frame.w_dot) for frame in (near, far))
-        return second_derivatives(self.tie, gap, first, second, lambda: slip)
-
-
-def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
-    """All loops of the nacelle."""
-    loops = []
-    for c in robot.nacelle.closures:
-        joint = robot.joints[c]
-        if joint.at_point:
-            continue
-        if joint.is_coupling:
-            loops.append(NacelleLoop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
-            continue
-        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
-        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
-        _, locked, _ = locked_axes(joint)
-        rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
-        tie = Tie(0, rows, joint=c, arms=arms)
-        loops.append(NacelleLoop(tie, (joint.predecessor, joint.successor), second.p))
-    for spin in nacelle.mechanism.nacelle_spins:
-        pose = nacelle.poses[spin.body]
-        row = TieRow({}, "spin", moment=product(pose.R, np.array(spin.axis)))
-        loops.append(NacelleLoop(Tie(0, (row,)), (BASE, spin.body), pose.p))
-    return loops
-
 
 # ---- margins and pivot figures from the factors of the compact form, which has them already
 
@@ -219,8 +128,8 @@ def growth_figure(legs: Legs) -> Scalar:
     """
     largest = _largest(_multipliers(legs))
     figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
-    for ties, factors in zip(legs.placed.ties, legs.factors, strict=True):
-        if ties and ties[0].rows[0].kind == "strut":
+    for constraints, factors in zip(legs.placed.constraints, legs.factors, strict=True):
+        if constraints and isinstance(constraints[0], Strut):
             reciprocal = factors.reciprocals[0]
             figure = minimum(figure, reciprocal * reciprocal)
     return figure
@@ -280,24 +189,20 @@ class Legs:
         Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
         """
         forces: Rates = {}
-        start = 0
-        placed = self.placed
-        for number, tie in enumerate(placed.ties[leg]):
-            values = [multipliers.get(start + i) for i in range(len(tie.rows))]
-            start += len(tie.rows)
+        trees, nacelle = self.placed.trees, self.placed.nacelle
+        for constraint in self.placed.constraints[leg]:
+            values = [multipliers.get(row) for row in constraint.span]
             if all(value is None for value in values):
                 continue
-            idle = None if whole else self.plan.idle.get(TieKey(leg, number))
-            force, moment = weighed(tie, values)
-            if tie.foot is not None:
-                tie = replace(tie, point=tie.foot, local=None)
-            merge(forces, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
+            idle = None if whole else self.plan.idle.get(constraint.key)
+            wrench, sides = constraint.wrench(values), constraint.multiplier_sides
+            merge(forces, sides.platform_forces(trees, nacelle, wrench, idle))
         return forces
 
     @cached_property
-    def loops(self) -> list[NacelleLoop]:
+    def loops(self) -> list[PlatformLoop | Coupling]:
         """The nacelle's own loops."""
-        return nacelle_loops(self.placed.robot, self.placed.nacelle)
+        return platform_loops(self.placed.robot, self.placed.nacelle)
 
     @cached_property
     def remaining(self) -> dict[tuple[int, int], Rates]:
@@ -331,10 +236,8 @@ class Legs:
     @cached_property
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
-        rows = [(loop, row) for loop in self.loops for row in loop.tie.rows]
-        own = [
-            loop.coefficients(self.placed.nacelle, row) for loop, row in (rows[k] for k in self.plan.own_rows)
-        ]
+        rows = [row for loop in self.loops for row in loop.rows]
+        own = [rows[k].coefficients for k in self.plan.own_rows]
         legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
         return own + legs
 
@@ -372,44 +275,43 @@ class Legs:
         columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
         return np.stack(columns, axis=1)
 
-    def nacelle_rates(self, v: Array) -> Rates:
-        """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones."""
-        return self._spread(v, self.W)
+    def nacelle_rates(self, v: Array, bias: Array | None = None) -> Rates:
+        """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones.
 
-    def _spread(self, v: Array, W: Array, more: Array | None = None) -> Rates:
+        Their derivatives follow so from a = dv/dt and the bias of the motion itself: a, W a + bias.
+        """
         mechanism = self.plan.mechanism
         rates: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
         for i, rate in enumerate(mechanism.dependent):
-            value: Scalar = 0.0 if more is None else more[i]
+            value: Scalar = 0.0 if bias is None else bias[i]
             for j in range(len(mechanism.independent)):
-                value = plus_times(value, W[i, j], v[j])
+                value = plus_times(value, self.W[i, j], v[j])
             rates[rate] = value
         return rates
-
-    def nacelle_accelerations(self, a: Array, bias: Array | None) -> Rates:
-        """Their derivatives w' from a = dv/dt (n,) and the bias of the motion itself: a, W a + bias."""
-        return self._spread(a, self.W, bias)
 
     def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
         """Rates of all legs where the nacelle moves as given; active ones too, unless a leg's are given."""
         rates: Rates = {}
-        for ties, factors in zip(self.placed.ties, self.factors, strict=True):
-            right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
+        for constraints, factors in zip(self.placed.constraints, self.factors, strict=True):
+            right = [g for constraint in constraints for g in constraint.rates(self.placed.trees, frames)]
             rates |= factors.rates(right, _given(factors, active))
         return rates
 
-    def right_hand_sides(self, state: TieMotion) -> list[list[Scalar]]:
-        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`ties`)."""
-        return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
+    def right_hand_sides(self, motion: MechanismMotion) -> list[list[Scalar]]:
+        """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`constraints`)."""
+        return [
+            [b for constraint in constraints for b in constraint.accelerations(motion)]
+            for constraints in self.placed.constraints
+        ]
 
     def bias(self, u: Rates, frames: dict[int, MovingFrame]) -> Array | None:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
         nodes = outward(self.placed.trees, u, {}, frames)
-        state = TieMotion(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
-        sides = self.right_hand_sides(state)
-        own = [value for loop in self.loops for value in loop.second(frames)]
+        motion = MechanismMotion(self.placed.trees, u, {}, nodes, frames, nodes, frames, ZERO)
+        sides = self.right_hand_sides(motion)
+        own = [value for loop in self.loops for value in loop.accelerations(motion)]
         return self._solved(-self.left_over(own, dict(enumerate(sides))))
 
     def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
@@ -428,10 +330,10 @@ class Legs:
                 right.append(value)
         return pack(right)
 
-    def accelerations(self, state: TieMotion, active: Rates | None = None) -> Rates:
-        """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
+    def accelerations(self, motion: MechanismMotion, active: Rates | None = None) -> Rates:
+        """Derivatives of the rates of all legs; `motion` has the nacelle's full accelerations."""
         accelerations: Rates = {}
-        for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
+        for sides, factors in zip(self.right_hand_sides(motion), self.factors, strict=True):
             accelerations |= factors.rates(sides, _given(factors, active))
         return accelerations
 
@@ -464,34 +366,11 @@ def _given(factors: Factors, active: Rates | None) -> Rates | None:
     return {rate: active[rate] for rate in own}
 
 
-@dataclass(frozen=True, eq=False)
-class MechanismMotion:
-    """Everything that moves.
-
-    Attributes:
-        u: rates of the legs by place, rad/s or m/s.
-        u_dot: their derivatives.
-        nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
-        frames: motion of the nacelle's bodies in base axes, gravity taken off.
-        w: rates of the nacelle by place, m/s and rad/s.
-        w_dot: their derivatives.
-        state: the same as ties know it.
-    """
-
-    u: Rates
-    u_dot: Rates
-    nodes: dict[int, NodeMotion]
-    frames: dict[int, MovingFrame]
-    w: Rates
-    w_dot: Rates
-    state: TieMotion
-
-
 def factorised(plan: CompactPlan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
-        factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
-        for ties, leg in zip(placed.ties, plan.legs, strict=True)
+        factorise([row.coefficients for constraint in own for row in constraint.rows], leg.order, leg.zeros)
+        for own, leg in zip(placed.constraints, plan.legs, strict=True)
     )
     return Legs(placed, plan, factors)
 
@@ -513,57 +392,41 @@ def motion(
         legs: the legs.
         v: reduced twist (n,), m/s and rad/s, base axes.
         a: its derivative (n,).
-        heavy: as `TieMotion` has it.
-        friction: as `TieMotion` has it.
+        heavy: as `MechanismMotion` has it.
+        friction: as `MechanismMotion` has it.
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
     w = legs.nacelle_rates(v)
-    still = placed.nacelle.frames(w, {}, ZERO)
+    still = placed.nacelle.frames(w, {})
     u = legs.rates(still)
-    w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
-    free = placed.nacelle.frames(w, w_dot, ZERO)
-    states = _States(legs, u, free, heavy, friction, pole_held)
-    u_dot = legs.accelerations(states.at({}))
-    moving = states.at(u_dot)
-    return MechanismMotion(u, u_dot, moving.nodes, states.frames, w, w_dot, moving)
+    w_dot = legs.nacelle_rates(a, legs.bias(u, still))
+    free = placed.nacelle.frames(w, w_dot)
+    return _moving(legs, GivenMotion(u, {}, w, w_dot, free), heavy, friction, pole_held)
 
 
-class _States:
-    """The motion of everything at given rates, and at accelerations of the legs that are given later."""
+def _moving(
+    legs: Legs, given: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
+) -> MechanismMotion:
+    """The motion at given rates, and derivatives of those of the nacelle and of some joints."""
+    gravity = np.asarray(legs.placed.robot.gravity)
+    free = dict(given.frames)
+    frames = {body: frame.against(gravity) for body, frame in free.items()}
+    if pole_held:
+        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
+            platform = listed[PLATFORM]
+            assert isinstance(platform, PoleFrame)
+            listed[PLATFORM] = platform.with_pole_at(a_pole)
 
-    def __init__(
-        self,
-        legs: Legs,
-        u: Rates,
-        free: dict[int, MovingFrame],
-        heavy: frozenset[int],
-        friction: bool,
-        pole_held: bool = False,
-    ) -> None:
-        self.trees, self.u, self.heavy, self.friction = legs.placed.trees, u, heavy, friction
-        self.gravity = np.asarray(legs.placed.robot.gravity)
-        self.free = dict(free)
-        self.frames = {body: frame.against(self.gravity) for body, frame in free.items()}
-        if pole_held:
-            for listed, a_pole in ((self.free, ZERO), (self.frames, -self.gravity)):
-                platform = listed[PLATFORM]
-                assert isinstance(platform, PoleFrame)
-                listed[PLATFORM] = platform.with_pole_at(a_pole)
-
-    def at(self, u_dot: Rates) -> TieMotion:
+    def at(u_dot: Rates) -> MechanismMotion:
         """The motion at accelerations u_dot of the legs' rates."""
-        return TieMotion(
-            self.trees,
-            self.u,
-            nodes=outward(self.trees, self.u, u_dot, self.frames, gravity=self.gravity),
-            frames=self.frames,
-            weightless=outward(self.trees, self.u, u_dot, self.free),
-            free=self.free,
-            gravity=self.gravity,
-            heavy=self.heavy,
-            friction=self.friction,
-        )
+        trees, u = legs.placed.trees, given.u
+        nodes = outward(trees, u, u_dot, frames, gravity=gravity)
+        weightless = outward(trees, u, u_dot, free)
+        w = (given.w, given.w_dot)
+        return MechanismMotion(trees, u, u_dot, nodes, frames, weightless, free, gravity, *w, heavy, friction)
+
+    return at({**legs.accelerations(at({}), given.u_dot), **given.u_dot})
 
 
 class GivenMotion(NamedTuple):
@@ -592,10 +455,7 @@ def motion_as_given(
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
     """
     u = {**legs.rates(given.frames, given.u), **given.u}
-    states = _States(legs, u, given.frames, heavy, friction)
-    u_dot = {**legs.accelerations(states.at({}), given.u_dot), **given.u_dot}
-    moving = states.at(u_dot)
-    return MechanismMotion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)
+    return _moving(legs, given._replace(u=u), heavy, friction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -603,14 +463,14 @@ class ClosureRate:
     """The rate of a revolute or prismatic closure: of its second body seen from the first.
 
     Attributes:
-        tie: its tie.
-        e: its axis in the tie's axes, unit vector (3,).
+        closure: the closure.
+        e: its axis in the closure's axes, unit vector (3,).
         revolute: whether it is revolute.
         actuator: number of its actuator; None if it is passive.
         rotor: inertia of its rotor seen from the joint, kg m^2 or kg; 0 without one.
     """
 
-    tie: Tie
+    closure: JointClosure
     e: Array
     revolute: bool
     actuator: int | None
@@ -621,19 +481,12 @@ class ClosureRate:
 
         -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
         """
-        placed, tie = legs.placed, self.tie
-        trees = placed.trees
-        sign = 1.0 if tie.first else -1.0
-        if tie.other is None:
-            near, far = tie_columns(trees, tie), {}
-        else:
-            near = columns(trees, tie.node, tie.own, tie.axes)
-            far = columns(trees, *tie.other, tie.axes)
+        placed, sides = legs.placed, self.closure.sides
+        sign = 1.0 if self.closure.first else -1.0
         gamma: Rates = {}
-        for side, moved in ((-sign, near), (sign, far)):
-            merge(
-                gamma, {rate: side * dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
-            )
+        for side, moved in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
+            along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+            merge(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
-        force, moment = (ZERO, e) if self.revolute else (e, ZERO)
-        return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
+        wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)
+        return gamma, sides.platform_forces(placed.trees, placed.nacelle, wrench)

@@ -21,25 +21,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.compact.actuators import rotor_rates
-from nacelle.compact.bars.require import bar_inertia, bars, residual_energy
+from nacelle.compact.bars.require import bar_inertia, residual_energy
+from nacelle.compact.constraint_rows import PointRow
+from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
-from nacelle.compact.legs import Legs, MechanismMotion, Rates
-from nacelle.compact.motion import angular_velocity, columns, velocity, with_root
+from nacelle.compact.legs import Legs, Rates
+from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.ties import Tie, outer_velocity, slip, tie_columns
-from nacelle.compact.vectors import (
-    ZERO,
-    add,
-    all_zero,
-    crossed,
-    inner,
-    is_zero,
-    plus_times,
-    scaled,
-)
-from nacelle.kinematics.legs.rods import MassPointRod
+from nacelle.compact.sides import LegSides, PlatformSides
+from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.model.leg import PLATFORM
-from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
+from nacelle.spatial.scalar import Array, Scalar, dot, is_zero, pack, product
 from nacelle.spatial.screw import Twist
 
 Square = list[list[Scalar]]
@@ -96,51 +88,40 @@ def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     return total
 
 
-def held_point(legs: Legs, leg: int) -> int | None:
-    """Number of the tie by which a leg holds the nacelle, if that is a point and nothing else.
+def held_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
+    """Where a leg holds the nacelle, if that is a point and nothing else: its first row there, and the sides.
 
     None also where the leg has no fewer rates than v: then its rates are the shorter way.
     """
-    placed, plan = legs.placed, legs.plan.legs[leg]
+    constraints, plan, trees = legs.placed.constraints[leg], legs.plan.legs[leg], legs.placed.trees
     if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
         return None
-    outer = [k for k, tie in enumerate(placed.ties[leg]) if tie.body is not None]
-    if len(outer) != 1 or plan.kept or any(tie.hangs(placed.trees) for tie in placed.ties[leg]):
+    outer = [(constraint, sides) for constraint in constraints if (sides := constraint.platform) is not None]
+    inside = [constraint.sides for constraint in constraints if isinstance(constraint.sides, LegSides)]
+    if len(outer) != 1 or plan.kept or any(sides.hangs(trees) for sides in inside):
         return None
-    number = outer[0]
-    tie = placed.ties[leg][number]
-    start = sum(len(other.rows) for other in placed.ties[leg][:number])
-    rows = {start + k for k, row in enumerate(tie.rows) if row.kind == "point"}
-    inner = {
-        k
-        for k in range(sum(len(other.rows) for other in placed.ties[leg]))
-        if k not in range(start, start + len(tie.rows))
-    }
+    ((end, sides),) = outer
+    points = {row for row, kind in zip(end.span, end.rows, strict=True) if isinstance(kind, PointRow)}
     pivots = {row for row, _ in plan.order.pivots}
-    return number if tie.local is not None and pivots <= rows | inner else None
+    is_point = sides.local is not None and not (pivots & set(end.span)) - points
+    return (end.start, sides) if is_point else None
 
 
-def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scalar]) -> Array:
-    """Inertia (3, 3) of a leg at the point where it holds the nacelle, base axes.
+def end_inertia(
+    legs: Legs, leg: int, start: int, sides: PlatformSides, H: dict[tuple[int, int], Scalar]
+) -> Array:
+    """Inertia (3, 3) of a leg at the point where it holds the nacelle by the rows from `start`, base axes.
 
-    K = X^T H X in the tie's axes, X the leg's rates at unit velocities of the point.
+    K = X^T H X in the axes of the sides, X the leg's rates at unit velocities of the point.
     """
     placed, factors = legs.placed, legs.factors[leg]
-    ties = placed.ties[leg]
-    tie = ties[number]
-    start = sum(len(other.rows) for other in ties[:number])
-    count = sum(len(other.rows) for other in ties)
+    count = placed.constraints[leg][-1].span.stop
     own = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
     for i, j, value in _condensed(H, X, own):
         K[i][j] = K[j][i] = value
-    if tie.axes == 0:
-        return pack(K)
-    up = placed.trees.up
-    half = [up(tie.axes, pack(row)) for row in K]
-    full = [up(tie.axes, pack([column[i] for column in half])) for i in range(3)]
-    return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
+    return placed.trees.up_tensor(sides.axes, pack(K))
 
 
 def _condensed(
@@ -184,7 +165,7 @@ class _MassSum:
         # Legs that are condensed with their bars.
         self.condensed: set[int] = set()
         for k in range(self.n):
-            self.frames.append(self.placed.nacelle.frames(legs.nacelle_rates(_unit_twist(legs, k)), {}, ZERO))
+            self.frames.append(self.placed.nacelle.frames(legs.nacelle_rates(_unit_twist(legs, k)), {}))
             self.rates.append(legs.rates(self.frames[k]))
 
     def matrix(self) -> Array:
@@ -203,9 +184,10 @@ class _MassSum:
             for j, (v, w) in enumerate(twists[: i + 1]):
                 self.put(i, j, _dots(v, linear, w, angular))
 
-    def put_end(self, K: Array, tie: Tie) -> None:
-        """Inertia K (3, 3), base axes, at the point that a tie holds."""
-        points = [frame[tie.held[0]].velocity(tie.held[1]) for frame in self.frames]
+    def put_end(self, K: Array, sides: PlatformSides) -> None:
+        """Inertia K (3, 3), base axes, at the nacelle's point of a constraint."""
+        body, local = sides.held
+        points = [frame[body].velocity(local) for frame in self.frames]
         for i, point in enumerate(points):
             felt = pack([inner(row, point.tolist()) for row in K.tolist()])
             for j in range(i + 1):
@@ -213,22 +195,20 @@ class _MassSum:
 
     def put_bars(self, numbers: InertialNumbers) -> None:
         """Legs with bars in a form of their own."""
-        for key, tie, _, form in bars(self.placed):
-            drive = leg_inertia(self.legs, numbers, key.leg)
-            K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0))
-            self.put_end(K, tie)
-            self.condensed.add(key.leg)
+        for bar in self.placed.bars:
+            drive = leg_inertia(self.legs, numbers, bar.key.leg)
+            self.put_end(bar_inertia(self.legs, bar, sum(drive.values(), start=0.0)), bar.sides)
+            self.condensed.add(bar.key.leg)
 
     def put_legs(self, numbers: InertialNumbers) -> None:
         """The other legs: condensed at the point that they hold, or over their rates."""
-        for leg, ties in enumerate(self.placed.ties):
+        for leg in range(len(self.placed.constraints)):
             if leg in self.condensed:
                 continue
             H = leg_inertia(self.legs, numbers, leg)
-            number = held_point(self.legs, leg)
-            if number is not None:
-                K = end_inertia(self.legs, leg, number, H)
-                self.put_end(K, ties[number])
+            end = held_point(self.legs, leg)
+            if end is not None:
+                self.put_end(end_inertia(self.legs, leg, *end, H), end[1])
                 continue
             own = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
             for i, j, value in _condensed(H, self.rates, own):
@@ -250,18 +230,15 @@ class _MassSum:
 
     def put_rods(self) -> None:
         """What the two ends of rods have in common."""
-        for ties in self.placed.ties:
-            for tie in ties:
-                if not isinstance(tie.link, MassPointRod):
-                    continue
-                pairs = [
-                    _rod_ends(self.legs, tie, frames, rates)
-                    for frames, rates in zip(self.frames, self.rates, strict=True)
-                ]
-                for i in range(self.n):
-                    for j in range(i + 1):
-                        cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
-                        self.put(i, j, tie.link.masses[2] * cross)
+        for rod in (rod for rod in self.placed.all_constraints if isinstance(rod, SphericalRod)):
+            pairs = [
+                rod.sides.end_velocities(self.placed.trees, rates, frames)
+                for frames, rates in zip(self.frames, self.rates, strict=True)
+            ]
+            for i in range(self.n):
+                for j in range(i + 1):
+                    cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
+                    self.put(i, j, rod.link.masses[2] * cross)
 
     def put_bodies(self, numbers: InertialNumbers) -> None:
         """Bodies of the nacelle."""
@@ -288,15 +265,6 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
     moved = crossed(np.eye(3)[independent[k] - 3], arm)
     return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
-
-
-def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, MovingFrame], u: Rates) -> tuple[Array, Array]:
-    """Velocities of a rod's two points, in the same axes."""
-    trees = legs.placed.trees
-    if tie.other is None:
-        return velocity(tie_columns(trees, tie), u), outer_velocity(trees, tie, frames)[0]
-    near, far = (velocity(columns(trees, *side, 0), u) for side in ((tie.node, tie.own), tie.other))
-    return near, far
 
 
 def _in_base(values: Array, R: Array) -> Array:
@@ -334,19 +302,17 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
         total = plus_times(total, 0.5 * inertia, value * value)
-    for ties in placed.ties:
-        for tie in ties:
-            if tie.link is not None and tie.rows[0].kind == "rod":
-                near, far = _rod_ends(legs, tie, motion.frames, motion.u)
-                total = plus_times(total, tie.link.masses[2], dot(near, far))
-    for _, tie, bar, form in bars(placed):
-        v = slip(placed.trees, tie, motion.u, motion.frames)
-        if bar.is_strut:
-            v = placed.trees.up(tie.axes, v)
-            K = bar_inertia(legs, tie, form, 0.0)
-            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
+    for rod in (rod for rod in placed.all_constraints if isinstance(rod, Rod)):
+        near, far = rod.sides.end_velocities(placed.trees, motion.u, motion.frames)
+        total = plus_times(total, rod.link.masses[2], dot(near, far))
+    for bar in placed.bars:
+        v = bar.slip(placed.trees, motion.u, motion.frames)
+        if isinstance(bar, DrivenRod):
+            total = plus_times(total, 1.0, residual_energy(legs, bar, v, motion.u[bar.link.rate]))
         else:
-            total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
+            v = placed.trees.up(bar.sides.axes, v)
+            K = bar_inertia(legs, bar, 0.0)
+            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
     for closing in rotor_rates(placed):
         gamma, nacelle = closing.unit_force(legs)
         speed: Scalar = 0.0

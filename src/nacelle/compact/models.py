@@ -4,7 +4,7 @@
 
     M_l u_l = g_l(w)                 rates u_l of each leg from those of the nacelle w, which v (n,) gives
     M_l u_l' = g_l(w') + bias        and their derivatives
-    M_l^T lambda_l = Gamma_l         multipliers of the leg's ties that hold what its motion requires
+    M_l^T lambda_l = Gamma_l         multipliers of the leg's constraints that hold what its motion requires
     sum N_l^T lambda_l + Gamma_w = J_r^-T tau + load          the balance along v, for the actuator forces tau
 
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
@@ -20,19 +20,11 @@ import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
 from nacelle.compact.bars.require import require_bars
-from nacelle.compact.efforts import (
-    WITHOUT_INERTIA,
-    closure_acceleration,
-    require_closures,
-    require_dampers,
-    require_efforts,
-    require_line_springs,
-    require_nacelle_closures,
-    require_rods,
-)
+from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
-from nacelle.compact.legs import Legs, MechanismMotion, growth_figure, margins, motion
+from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
+from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.placed import (
     Way,
     active_rates,
@@ -40,7 +32,7 @@ from nacelle.compact.placed import (
     is_direct,
 )
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
-from nacelle.compact.required import Required, inward, ties_on_nacelle
+from nacelle.compact.required import Required, forces_on_platform, inward
 from nacelle.compact.solve import MatrixUnits, determinant
 from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.dynamics.actuators import least_norm_forces
@@ -76,13 +68,8 @@ def required(legs: Legs, moving: MechanismMotion, counted: Physics, tau: Array |
     require_inertia(legs, moving, carried_numbers(legs.placed), into)
     for rate in rotor_rates(placed):
         into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
-    require_rods(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted)
-    require_efforts(legs, moving, into, counted)
-    require_closures(legs, moving, into, counted)
-    require_nacelle_closures(legs, moving, into, counted)
-    require_line_springs(legs, moving, into, counted)
-    require_dampers(legs, moving, into, counted)
+    for require in (require_rods, require_bars, *AT_JOINTS):
+        require(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
@@ -96,7 +83,7 @@ def along_twist(legs: Legs, into: Required) -> list[Scalar]:
     """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
     gamma = inward(into)
     held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
-    return legs.along_v(ties_on_nacelle(legs, into, held))
+    return legs.along_v(forces_on_platform(legs, into, held))
 
 
 def _about_pole(legs: Legs, load: Array) -> Array:
@@ -174,7 +161,7 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
     plan, robot = legs.plan, legs.placed.robot
     gamma = inward(into)
     solved = [factors.forces(gamma) for factors in legs.factors]
-    Q = legs.along_v(ties_on_nacelle(legs, into, [values for values, _ in solved]))
+    Q = legs.along_v(forces_on_platform(legs, into, [values for values, _ in solved]))
     keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
@@ -296,9 +283,8 @@ def energies(
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = replace(physics, springs=False, inertia=False)
-    for require in WITHOUT_INERTIA:
+    for require in (require_rods, *AT_JOINTS, require_bars):
         require(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted)
     power: Scalar = 0.0
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)

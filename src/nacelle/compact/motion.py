@@ -11,7 +11,7 @@ with o the node's origin. A spherical primitive has three rates along the axes o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -103,6 +103,39 @@ def outward(
             a = add(a, add(scaled(2.0, crossed(w, own)), own_dot))
         motions[index] = NodeMotion(w, w_dot, a)
     return motions
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismMotion:
+    """Everything that moves, at given rates of the legs and their derivatives.
+
+    Attributes:
+        trees: the trees.
+        u: rates of the legs by place, rad/s or m/s.
+        u_dot: their derivatives; none where these are constant.
+        nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
+        frames: motion of the nacelle's bodies in base axes, gravity taken off.
+        weightless: the same nodes without gravity.
+        free: the same bodies without gravity.
+        gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and nacelle alike.
+        w: rates of the nacelle by place, m/s and rad/s.
+        w_dot: their derivatives.
+        heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
+        friction: whether friction will need the velocities of rods and bars.
+    """
+
+    trees: LegTrees
+    u: dict[int, Scalar]
+    u_dot: dict[int, Scalar]
+    nodes: dict[int, NodeMotion]
+    frames: dict[int, MovingFrame]
+    weightless: dict[int, NodeMotion]
+    free: dict[int, MovingFrame]
+    gravity: Array
+    w: dict[int, Scalar] = field(default_factory=dict)
+    w_dot: dict[int, Scalar] = field(default_factory=dict)
+    heavy: frozenset[int] = frozenset()
+    friction: bool = True
 
 
 def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -> Columns:

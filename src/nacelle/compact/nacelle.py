@@ -260,24 +260,16 @@ class PlacedNacelle:
             return (pose @ Pose(np.eye(3), b)).p
         return add(self.pole.point, from_pole(pose.R, b, self.pole.local))
 
-    def frames(
-        self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array
-    ) -> dict[int, MovingFrame]:
-        """All bodies at rates w and their derivatives; rates that are not given are zero.
-
-        Args:
-            w: rates by place in u.
-            w_dot: their derivatives.
-            gravity: acceleration of gravity (3,), m/s^2, which is taken off that of the platform.
-        """
+    def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar]) -> dict[int, MovingFrame]:
+        """All bodies at rates w, by place in u, and their derivatives; rates that are not given are zero."""
         platform = self.poses[PLATFORM]
         linear, angular = _triples(self.robot, w)
         linear_dot, angular_dot = _triples(self.robot, w_dot)
-        motion = (platform, angular, angular_dot, linear, add(linear_dot, -gravity), self.spread)
+        motion = (platform, angular, angular_dot, linear, linear_dot, self.spread)
         local = None if self.pole is None else self.pole.local
         frames = {PLATFORM: MovingFrame(*motion) if local is None else PoleFrame(*motion, pole=local)}
         if self.grounded:
-            frames[BASE] = MovingFrame(self.poses[BASE], ZERO, ZERO, ZERO, add(ZERO, -gravity))
+            frames[BASE] = MovingFrame(self.poses[BASE], ZERO, ZERO, ZERO, ZERO)
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]

@@ -1,27 +1,40 @@
-"""A robot placed at a configuration, with the decisions of its plan: frames, nacelle, ties.
+"""A robot placed at a configuration, with the decisions of its plan: frames, nacelle, constraints.
 
 A leg is a tree of nodes, each in its own axes: E_k = G_R R_k(q) takes them to those of the parent, G the
-constant frame of the joint. A tie joins a node to the nacelle, or to another node, and forbids some
+constant frame of the joint. A constraint joins a node to the nacelle, or to another node, and forbids some
 components of their relative twist,
 
-    f . (v_2 - v_1) + n . (w_2 - w_1) = 0            a row [f; n] (6,) of the tie, in its own axes
+    f . (v_2 - v_1) + n . (w_2 - w_1) = 0            a row [f; n] (6,) of it, in its own axes
 
-with v at the point of the tie. What of a robot is known by points alone, rods and bars (`Parts`), has neither
-nodes nor ties. Moments of the nacelle may be taken about the point where the first leg holds it (the pole),
-which takes that leg out of them. What is decided, and how, is in `plan`, above the elimination of the legs.
+with v at its point. What of a robot is known by points alone, rods and bars (`Parts`), has no nodes. Moments
+of the nacelle may be taken about the point where the first leg holds it (the pole), which takes that leg out
+of them. What is decided, and how, is in `plan`, above the elimination of the legs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from nacelle.compact.bars.known import Bar, bars_of, own_axes
+from nacelle.compact.constraints import (
+    BarConstraint,
+    Constraint,
+    ConstraintKey,
+    JointClosure,
+    bar_constraint,
+    closure_constraint,
+    coupling_constraint,
+    rod_constraint,
+    spin_constraint,
+)
 from nacelle.compact.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.compact.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
+from nacelle.compact.sides import GivenLine
 from nacelle.compact.solve import (
     ConstantRows,
     MatrixUnits,
@@ -29,20 +42,11 @@ from nacelle.compact.solve import (
     solve_in_order,
     without_constant_rows,
 )
-from nacelle.compact.ties import (
-    GivenLine,
-    Tie,
-    TieKey,
-    bar_tie,
-    closure_tie,
-    coupling_tie,
-    rod_tie,
-    spin_tie,
-)
-from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.legs.rods import MassPointRod, rods_of
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -153,7 +157,7 @@ class CompactPlan:
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
-        idle: for ties a direction in which their force does no work on the nacelle.
+        idle: for constraints a direction in which their force does no work on the nacelle.
     """
 
     parts: Parts
@@ -166,7 +170,7 @@ class CompactPlan:
     margins: tuple[float, ...] = ()
     complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
-    idle: dict[TieKey, Idle] = field(default_factory=dict)
+    idle: dict[ConstraintKey, Idle] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -185,7 +189,7 @@ class Placed:
         trees: the legs' frames.
         nacelle: the nacelle.
         rods: its rods.
-        ties: for every leg its ties.
+        constraints: for every leg its constraints.
     """
 
     robot: Robot
@@ -194,7 +198,22 @@ class Placed:
     trees: LegTrees
     nacelle: PlacedNacelle
     rods: tuple[MassPointRod, ...]
-    ties: tuple[tuple[Tie, ...], ...]
+    constraints: tuple[tuple[Constraint, ...], ...]
+
+    @cached_property
+    def all_constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of all legs."""
+        return tuple(constraint for own in self.constraints for constraint in own)
+
+    @property
+    def joint_closures(self) -> list[JointClosure]:
+        """Those of joints that close loops of legs."""
+        return [closure for closure in self.all_constraints if isinstance(closure, JointClosure)]
+
+    @property
+    def bars(self) -> list[BarConstraint]:
+        """Those of legs that are bars."""
+        return [bar for bar in self.all_constraints if isinstance(bar, BarConstraint)]
 
     def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
         """Frames of a joint on its first and its second body, seen from a node (0: from the base)."""
@@ -216,25 +235,8 @@ class Placed:
         return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
 
 
-def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
-    """Place a robot at a reduced pose x (nx,) with what iteration found, y (ny,): frames, nacelle and ties.
-
-    With `pole`, moments count about the point where the first leg holds the nacelle.
-    """
-    return place_configured(robot, parts, configuration(robot, x, y), pole=pole)
-
-
-def place_configured(robot: Robot, parts: Parts, now: Configuration, *, pole: bool = False) -> Placed:
-    """The same from all positions."""
-    return _placed(robot, parts, now, pole)
-
-
 class Seen(Protocol):
     """A robot of which more is given than its joints."""
-
-    @property
-    def configuration(self) -> Configuration:
-        """All positions."""
 
     @property
     def frames(self) -> Mapping[int, GivenFrame]:
@@ -244,19 +246,22 @@ class Seen(Protocol):
         """How the rod of a leg that ends at a closure moves, or a leg's only one."""
 
 
-def place_as_seen(seen: Seen, parts: Parts, *, pole: bool = False) -> Placed:
-    """A robot whose rods, struts and points of the nacelle are given by themselves."""
-    now = seen.configuration
-    return _placed(now.robot, parts, now, pole, seen)
-
-
-def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
-    """A robot at a configuration, where nothing but its rates is wanted."""
-    placed = _placed(robot, parts, now, False)
+def place_for_rates(parts: Parts, now: Configuration) -> Placed:
+    """Place a robot at a configuration, where nothing but its rates is wanted."""
+    placed = place(parts, now)
     return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, seen: Seen | None = None) -> Placed:
+def place(parts: Parts, now: Configuration, *, pole: bool = False, seen: Seen | None = None) -> Placed:
+    """Place a robot at a configuration: frames, nacelle and constraints.
+
+    Args:
+        parts: what of it is known by points alone.
+        now: all positions.
+        pole: whether moments count about the point where the first leg holds the nacelle.
+        seen: its rods, struts and points of the nacelle, where these are given by themselves.
+    """
+    robot = now.robot
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
     given = {} if seen is None else seen.frames
@@ -269,19 +274,35 @@ def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, seen: Se
         elif first is not None:
             local = first if nacelle.spread and _are_struts(parts, bars) else None
             nacelle = replace(nacelle, pole=MomentPole(nacelle.point(PLATFORM, first), local))
-    listed = rods_of(robot, parts.rods)
+    rods = {rod.closure: rod for rod in rods_of(robot, parts.rods).values()}
 
-    def bar(k: int) -> Tie:
-        tie = bar_tie(frames, nacelle, k, bars[k], None if seen is None else seen.line(k, None))
-        return tie if feet is None else replace(tie, foot=feet[k])
+    def of_leg(k: int) -> Iterator[Constraint]:
+        """The constraints of a leg."""
+        if k in bars:
+            foot, line = None if feet is None else feet[k], None if seen is None else seen.line(k, None)
+            yield bar_constraint(frames, nacelle, k, bars[k], line, foot)
+            return
+        for c in robot.legs[k].closures:
+            if c in rods:
+                line = None if seen is None else seen.line(k, c)
+                yield rod_constraint(frames, nacelle, rods[c], line)
+            elif robot.joints[c].is_coupling:
+                yield coupling_constraint(robot, c)
+            elif not robot.joints[c].at_point:
+                yield closure_constraint(robot, frames, nacelle, c)
+        for spin in parts.spins[k]:
+            yield spin_constraint(frames, spin.body, spin.axis)
 
-    ties = tuple(
-        (bar(k),)
-        if k in bars
-        else tuple(_ties(robot, frames, nacelle, k, rods=listed, spins=parts.spins[k], seen=seen))
-        for k in range(len(robot.legs))
-    )
-    return Placed(robot, parts, now, frames, nacelle, tuple(listed.values()), ties)
+    constraints = tuple(tuple(_numbered(k, of_leg(k))) for k in range(len(robot.legs)))
+    return Placed(robot, parts, now, frames, nacelle, tuple(rods.values()), constraints)
+
+
+def _numbered(leg: int, constraints: Iterable[Constraint]) -> Iterator[Constraint]:
+    """Constraints of a leg that know their number and their rows among those of the leg."""
+    start = 0
+    for number, constraint in enumerate(constraints):
+        yield replace(constraint, key=ConstraintKey(leg, number), start=start)
+        start += len(constraint.rows)
 
 
 def _has_pole(mechanism: Mechanism) -> bool:
@@ -322,58 +343,26 @@ def is_counted_from_pole(parts: Parts) -> bool:
     return whole and _feet(parts, bars) is None
 
 
+def _platform_points(robot: Robot) -> Iterator[tuple[Joint, Array]]:
+    """The joints by which legs hold the platform, leg by leg, and their points in its frame (3,), m."""
+    for joint in (robot.joints[c] for leg in robot.legs for c in leg.closures):
+        if joint.predecessor == PLATFORM:
+            yield joint, joint.frame_predecessor.p
+        if joint.successor == PLATFORM:
+            yield joint, joint.frame_successor.p
+
+
 def _is_spread(robot: Robot) -> bool:
     """Whether the points where legs hold the platform lie in no plane across one of its axes."""
-    ends = (
-        (body, frame)
-        for leg in robot.numeric.legs
-        for joint in (robot.numeric.joints[c] for c in leg.closures)
-        for body, frame in (
-            (joint.predecessor, joint.frame_predecessor),
-            (joint.successor, joint.frame_successor),
-        )
-    )
-    points = np.array([frame.p for body, frame in ends if body == PLATFORM]).reshape(-1, 3)
+    points = np.array([point for _, point in _platform_points(robot.numeric)]).reshape(-1, 3)
     across = np.ptp(points, axis=0) if len(points) else np.zeros(3)
     return bool(np.all(across > TOLERANCE * robot.numeric.size))
 
 
 def _first_point(robot: Robot) -> Array | None:
     """The point where the first leg holds the platform, in its frame."""
-    for leg in robot.legs:
-        for c in leg.closures:
-            joint = robot.joints[c]
-            if sum(len(lock) == 2 for lock in joint.locks) < 3:
-                continue
-            for body, frame in (
-                (joint.predecessor, joint.frame_predecessor),
-                (joint.successor, joint.frame_successor),
-            ):
-                if body == PLATFORM:
-                    return frame.p
-    return None
-
-
-def _ties(
-    robot: Robot,
-    frames: LegTrees,
-    nacelle: PlacedNacelle,
-    leg: int,
-    *,
-    rods: dict[int, MassPointRod],
-    spins: tuple[Spin, ...],
-    seen: Seen | None,
-) -> Iterator[Tie]:
-    by_closure = {rod.closure: rod for rod in rods.values()}
-    for c in robot.legs[leg].closures:
-        if c in by_closure:
-            yield rod_tie(frames, nacelle, by_closure[c], None if seen is None else seen.line(leg, c))
-        elif robot.joints[c].is_coupling:
-            yield coupling_tie(robot, c)
-        elif not robot.joints[c].at_point:
-            yield closure_tie(robot, frames, nacelle, c)
-    for spin in spins:
-        yield spin_tie(frames, spin.body, spin.axis)
+    locked = (p for joint, p in _platform_points(robot) if sum(len(lock) == 2 for lock in joint.locks) == 3)
+    return next(locked, None)
 
 
 def leg_rates(parts: Parts, leg: int) -> list[int]:

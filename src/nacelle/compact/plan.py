@@ -21,7 +21,7 @@ Of all such rows those d are kept that are most independent at the worst of some
 Schmidt at every sample, sparse rows first). The balance of the nacelle, C f = load (n, n), has a column for
 each actuator's unknown f: what its unit is along the reduced twist. For both systems an order of pivots is
 found that is strong at all samples (`solve`), rows over their units and columns over their size. Where a
-tie's force along a constant direction does no work on the nacelle, a multiple of it is dropped.
+constraint's force along a constant direction does no work on the nacelle, a multiple of it is dropped.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.compact.bars.known import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.compact.constraint_rows import PointRow
+from nacelle.compact.constraints import ConstraintKey, Strut
 from nacelle.compact.leg_trees import Idle
 from nacelle.compact.legs import Legs, factorised, leg_determinant, nacelle_determinant
 from nacelle.compact.placed import (
@@ -46,8 +48,7 @@ from nacelle.compact.placed import (
     active_rates,
     leg_rates,
     place,
-    place_configured,
-    placed_at,
+    place_for_rates,
 )
 from nacelle.compact.solve import (
     MatrixUnits,
@@ -57,15 +58,11 @@ from nacelle.compact.solve import (
     pivot_order,
     without_constant_rows,
 )
-from nacelle.compact.ties import Tie, TieKey, TieRow
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.assembly import (
-    coupling_scale,
-    rate_scale,
-)
+from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.robot import Robot
@@ -74,12 +71,12 @@ from nacelle.spatial.rounding import first_largest, middle
 from nacelle.spatial.scalar import Array
 
 # Entries of sample matrices below this part of their size are zero.
-_FILLED_NACELLE = 1e-11
+_FILLED = 1e-11
 
 
 def _order_of(tables: Array, unit: Array) -> SolveOrder:
     """An order for square matrices (samples, n, n) whose rows have units."""
-    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED_NACELLE * np.max(np.abs(tables)), 0.0, tables)
+    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
     C = C / unit[None, :, None]
     size = middle(np.max(np.abs(C), axis=1))
     size = np.where(size > 0.0, size, 1.0)
@@ -141,8 +138,8 @@ def unit_forces(plan: CompactPlan, placed: list[Placed]) -> frozenset[tuple[int,
 def _gains_constants(columns: Array) -> bool:
     """Whether columns (samples, 2, n) have more constant entries, zeros apart, in the second form."""
     size = np.max(np.abs(columns), axis=(0, 2))
-    still = np.ptp(columns, axis=0) <= _FILLED_NACELLE * size[:, None]
-    filled = np.max(np.abs(columns), axis=0) > _FILLED_NACELLE * size[:, None]
+    still = np.ptp(columns, axis=0) <= _FILLED * size[:, None]
+    filled = np.max(np.abs(columns), axis=0) > _FILLED * size[:, None]
     before, after = np.count_nonzero(still & filled, axis=1)
     return bool(after > before)
 
@@ -162,7 +159,7 @@ def rows_that_decide(
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
         factors = factorised(CompactPlan(parts, tuple(trial)), at)
-        rows = [loop.coefficients(at.nacelle, row) for loop in factors.loops for row in loop.tie.rows]
+        rows = [row.coefficients for loop in factors.loops for row in loop.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
         rows += [factors.felt[key] for key in keys]
@@ -174,7 +171,7 @@ def rows_that_decide(
     for _ in mechanism.dependent:
         # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
         length = np.min(np.linalg.norm(left, axis=2), axis=0)
-        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED_NACELLE, axis=1)
+        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED, axis=1)
         good = length > 0.3 * np.max(length)
         score = np.where(good, -filled + 1e-3 * length, -np.inf)
         best = int(np.flatnonzero(score >= np.max(score) - 1e-9)[0])
@@ -189,38 +186,38 @@ def rows_that_decide(
         for index, leg in enumerate(legs)
     ]
     own_left = [i for i in range(own) if i not in chosen]
-    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED_NACELLE))
+    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED))
     return result, tuple(i for i in chosen if i < own), complete
 
 
-def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[TieKey, Idle]:
-    """Directions, constant in base axes, along which the force of a tie does no work on the nacelle.
+def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[ConstraintKey, Idle]:
+    """Directions, constant in base axes, along which the force of a constraint does no work on the nacelle.
 
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
     a multiple of n may be dropped, so that an entry vanishes.
     """
-    directions: dict[TieKey, Idle] = {}
-    for k, leg in enumerate(plan.legs):
-        start = 0
-        for number, tie in enumerate(placed[0].ties[k]):
-            rows = range(start, start + len(tie.rows))
-            start += len(tie.rows)
-            path = placed[0].trees.path(tie.axes)
-            if tie.body is None or tie.axes != tie.node or not path or path[0] in placed[0].trees.roots:
+    directions: dict[ConstraintKey, Idle] = {}
+    trees = placed[0].trees
+    for constraint in placed[0].all_constraints:
+        (leg, number), sides = constraint.key, constraint.sides
+        path = trees.path(sides.axes)
+        if constraint.platform is None or sides.axes != sides.node or not path or path[0] in trees.roots:
+            continue
+        for row in plan.legs[leg].order.left:
+            if row not in constraint.span or not isinstance(
+                constraint.rows[row - constraint.start], PointRow
+            ):
                 continue
-            for row in leg.order.left:
-                if row not in rows or tie.rows[row - rows.start].kind != "point":
-                    continue
-                seen = []
-                for at in placed:
-                    own = at.ties[k][number]
-                    top = at.trees.up(tie.axes, own.rows[row - rows.start].force)
-                    seen.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
-                    if any(factorised(plan, at).factors[k].lower[row].values()):
-                        break
-                idle = _along_axis(np.array(seen), placed[0].trees.node(path[0]).G.R)
-                if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
-                    directions.setdefault(TieKey(k, number), idle)
+            seen = []
+            for at in placed:
+                own = at.constraints[leg][number].rows[row - constraint.start]
+                top = at.trees.up(sides.axes, own.force)
+                seen.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
+                if any(factorised(plan, at).factors[leg].lower[row].values()):
+                    break
+            idle = _along_axis(np.array(seen), trees.node(path[0]).G.R)
+            if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
+                directions.setdefault(constraint.key, idle)
     return directions
 
 
@@ -228,7 +225,7 @@ def _along_axis(directions: Array, R: Array) -> Idle | None:
     """Unit vectors (samples, 3) that are all along one axis of constant axes R, and which entry it clears."""
     axis = int(np.argmax(np.abs(directions[0])))
     across = np.delete(directions, axis, axis=1)
-    if np.max(np.abs(across)) > _FILLED_NACELLE:
+    if np.max(np.abs(across)) > _FILLED:
         return None
     size = np.abs(R[:, axis])
     return Idle(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
@@ -237,7 +234,6 @@ def _along_axis(directions: Array, R: Array) -> Idle | None:
 # ---- what is decided from numbers before anything is traced: rods, orders of elimination, dependent rates
 
 
-_FILLED = 1e-11
 # So many of them decide about pivots.
 _PIVOT_SAMPLES = 6
 # So many of them are held against the tree, to this part: a wrong decision would be off by far more.
@@ -310,11 +306,11 @@ def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
     try:
         plan = _plan(robot, names, way)
         for now in _configurations(robot, names)[:_CHECKED]:
-            legs = factorised(plan, placed_at(robot, plan.parts, now))
+            legs = factorised(plan, place_for_rates(plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
-                rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
+                rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}))}
                 error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
                 if not error <= _SAME * np.max(np.abs(U[:, k])):
                     return f"its rates would be off by {error:.1e} at a sample state"
@@ -342,12 +338,9 @@ def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) 
     parts = Parts(mechanism, rods, bars, omitted, spins, way)
     directions = []
     for now in configurations if bars else ():
-        at = place_configured(robot, parts, now)
-        for k in bars:
-            tie = at.ties[k][0]
-            if tie.rows[0].kind == "strut":
-                d = np.asarray(tie.rows[0].force, dtype=float)
-                directions.append(np.abs(d) / np.linalg.norm(d))
+        for strut in (bar for bar in place(parts, now).bars if isinstance(bar, Strut)):
+            d = np.asarray(strut.rows[0].direction, dtype=float)
+            directions.append(np.abs(d) / np.linalg.norm(d))
     return replace(parts, up=first_largest(np.min(directions, axis=0))) if directions else parts
 
 
@@ -357,7 +350,7 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> CompactPlan:
     states, configurations = closed_samples(robot), _configurations(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, way, configurations)
-        placed = [place_configured(robot, parts, now, pole=True) for now in configurations]
+        placed = [place(parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
@@ -389,32 +382,16 @@ def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _row_unit(robot: Robot, tie: Tie, row: TieRow) -> float:
-    """What a row counts in: m, rad, m^2 for a rod, the largest factor of a coupling."""
-    if tie.is_coupling:
-        return coupling_scale(robot, robot.joints[tie.joint])
-    if row.kind in ("angular", "cross", "spin"):
-        return 1.0
-    return robot.size * robot.size if row.kind == "rod" else robot.size
-
-
 def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
-    samples = []
-    prices: list[float] = []
-    units: list[float] = []
-    for at in placed:
-        rows = [row for tie in at.ties[leg] for row in tie.rows]
-        units = [_row_unit(robot, tie, row) for tie in at.ties[leg] for row in tie.rows]
-        samples.append(
-            [
-                [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
-                for row, u in zip(rows, units, strict=True)
-            ]
-        )
-        prices = [0.0 if row.kind in ("point", "rod", "strut", "coupling") else 1.0 for row in rows]
+    listed = [[row for constraint in at.constraints[leg] for row in constraint.rows] for at in placed]
+    samples = [
+        [[float(row.coefficients.get(rate, 0.0)) * scale[rate] / row.unit for rate in rates] for row in rows]
+        for rows in listed
+    ]
+    prices, units = [row.price for row in listed[-1]], [row.unit for row in listed[-1]]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
     zeros = frozenset(
@@ -428,4 +405,4 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
     """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
     plan = plan_of(robot, way)
-    return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
+    return factorised(plan, place(plan.parts, configuration(robot, x, y), pole=pole))

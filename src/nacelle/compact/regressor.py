@@ -16,12 +16,6 @@ A rod between two spherical joints is known by three masses, linear in its ten p
 
 Along a reference inertial forces are a weighted sum of those of three motions (`dynamics.reference_motion`).
 
-Forces of the actuators by virtual power: for each the robot with unit rate of that actuator alone.
-
-With v_k the reduced twist of that motion, u_k the rates of the legs and w_k those of the nacelle,
-
-    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
-
 Of a nacelle with few rates u_rk is found from the transposed equations, once for a passive rate: it is what a
 unit force along the rate requires of actuator k. Where actuators are redundant, v_k is row k of the matrix
 from forces along v to forces of the actuators of least norm.
@@ -36,25 +30,20 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.compact.efforts import (
-    WITHOUT_INERTIA,
-    closure_acceleration,
-    require_rods,
-)
-from nacelle.compact.legs import (
-    Legs,
+from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
+from nacelle.compact.legs import Legs, Rates, growth_figure, margins, merge, motion
+from nacelle.compact.motion import (
     MechanismMotion,
-    Rates,
-    growth_figure,
-    margins,
-    merge,
-    motion,
+    NodeMotion,
+    angular_velocity,
+    columns,
+    velocity,
+    with_root,
 )
-from nacelle.compact.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, is_direct
 from nacelle.compact.plan import legs_at
-from nacelle.compact.required import Required, inward, ties_on_nacelle
+from nacelle.compact.required import Required, forces_on_platform, inward
 from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.dynamics.actuators import least_norm_forces
@@ -105,7 +94,7 @@ class VirtualPower:
         transposed = direct and len(legs.placed.nacelle.moving) <= _FEW_NACELLE_RATES
         for k, twist in enumerate(twists):
             w = legs.nacelle_rates(twist)
-            frames = legs.placed.nacelle.frames(w, {}, ZERO)
+            frames = legs.placed.nacelle.frames(w, {})
             active = {rate: 1.0 if other == k else 0.0 for other, rate in drives.items()} if direct else None
             u = dict(active or {}) if transposed else legs.rates(frames, active)
             self.motions.append(VirtualMotion(frames, w, u))
@@ -269,15 +258,15 @@ def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counte
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = replace(counted, inertia=False)
-    for require in WITHOUT_INERTIA:
+    for require in (require_rods, *AT_JOINTS):
         require(legs, moving, into, friction)
-    power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
+    power.add(inward(into), forces_on_platform(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:
         inertial = Required(legs.placed)
         require_rods(legs, part, inertial, WITHOUT_FRICTION)
         _require_rod_ends(legs, part, inertial)
         _require_rotors(legs, part, inertial)
-        power.add(inward(inertial), ties_on_nacelle(legs, inertial, [{} for _ in legs.factors]), weight)
+        power.add(inward(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight)
     _require_bodies(legs, motions, power)
     return power
 
@@ -429,6 +418,6 @@ def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
             acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
             merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
     for turn in rotor_rates(legs.placed):
-        if robot.joints[turn.tie.joint].kind is JointKind.SPHERICAL:
+        if robot.joints[turn.closure.joint].kind is JointKind.SPHERICAL:
             value = turn.rotor * closure_acceleration(legs, part, turn)
             into.along_closure(legs, turn, value)

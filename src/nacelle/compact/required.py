@@ -7,7 +7,7 @@ the ends of the legs to the base (the inward recursion of Newton and Euler), wit
     Gamma = e . n  (revolute)  or  e . f  (prismatic)
     f_parent += E f,      n_parent += E n + o x (E f)
 
-which leaves a force Gamma along every rate of the legs. The ties are then solved, M^T lambda = Gamma
+which leaves a force Gamma along every rate of the legs. The constraints are then solved, M^T lambda = Gamma
 (`legs`), and their multipliers lambda put forces and moments on the nacelle, added to its own along its
 rates.
 """
@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from nacelle.compact.constraints import Constraint, ConstraintKey
 from nacelle.compact.legs import ClosureRate, Legs, Rates, merge
 from nacelle.compact.placed import Placed
-from nacelle.compact.ties import Tie, TieKey, onto_nacelle, tie_columns, weighed
+from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed
 from nacelle.spatial.scalar import Array, Scalar, dot
 from nacelle.spatial.screw import Wrench
@@ -35,7 +36,7 @@ class Required:
         force: for every node a force at its origin, its axes.
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
-        at_tie: for every tie the wrench at the nacelle's point, in the tie's axes.
+        at_constraint: for every constraint the wrench at the nacelle's point, in its axes.
         nacelle: forces along the moving rates of the nacelle.
     """
 
@@ -43,7 +44,7 @@ class Required:
     force: dict[int, Array] = field(default_factory=dict)
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
-    at_tie: dict[TieKey, Wrench] = field(default_factory=dict)
+    at_constraint: dict[ConstraintKey, Wrench] = field(default_factory=dict)
     nacelle: Rates = field(default_factory=dict)
 
     def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
@@ -52,10 +53,10 @@ class Required:
             self.force[node] = add(self.force.get(node, ZERO), force)
             self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
 
-    def on_tie(self, key: TieKey, force: Array = ZERO, moment: Array = ZERO) -> None:
-        """Add a force (3,), N, at the nacelle's point of a tie and a moment (3,), N m, in the tie's axes."""
-        f, n = self.at_tie.get(key, _NO_WRENCH)
-        self.at_tie[key] = Wrench(add(f, force), add(n, moment))
+    def on_constraint(self, key: ConstraintKey, force: Array = ZERO, moment: Array = ZERO) -> None:
+        """Add a force (3,), N, at the nacelle's point of a constraint and a moment (3,), N m, in its axes."""
+        f, n = self.at_constraint.get(key, _NO_WRENCH)
+        self.at_constraint[key] = Wrench(add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
@@ -75,33 +76,29 @@ class Required:
         merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
 
 
-def on_both_sides(placed: Placed, into: Required, key: TieKey, tie: Tie, own: Wrench, far: Wrench) -> None:
-    """Add wrenches on both sides of a tie, at its points, in its axes.
+def on_both_sides(into: Required, constraint: Constraint, own: Wrench, far: Wrench) -> None:
+    """Add wrenches on both sides of a constraint, at its points, in its axes.
 
     Args:
-        placed: where the robot is.
         into: where they are gathered.
-        key: which tie it is.
-        tie: the tie.
+        constraint: the constraint.
         own: the wrench on the leg's side.
         far: that on the other side, the nacelle's or that of another node.
     """
-    trees = placed.trees
-    if tie.body is not None:
-        if tie.axes == tie.node:
-            into.on_node(tie.node, *own, tie.own)
+    trees, sides = into.placed.trees, constraint.sides
+    if isinstance(sides, PlatformSides):
+        if sides.axes == sides.node:
+            into.on_node(sides.node, *own, sides.own)
         else:
-            for rate, (v, w) in tie_columns(trees, tie).items():
+            for rate, (v, w) in sides.near(trees).items():
                 into.along(rate, dot(v, own.f))
                 if not all_zero(own.n):
                     into.along(rate, dot(w, own.n))
-        into.on_tie(key, *far)
+        into.on_constraint(constraint.key, *far)
         return
-    assert tie.other is not None
-    other, point = tie.other
-    down = trees.down
-    into.on_node(tie.node, down(tie.node, own.f, tie.axes), down(tie.node, own.n, tie.axes), tie.own)
-    into.on_node(other, down(other, far.f, tie.axes), down(other, far.n, tie.axes), point)
+    for node, point, wrench in ((sides.node, sides.own, own), (sides.other, sides.other_point, far)):
+        f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
+        into.on_node(node, f, n, point)
 
 
 def inward(into: Required) -> Rates:
@@ -129,22 +126,17 @@ def inward(into: Required) -> Rates:
     return gamma
 
 
-def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
-    """What the legs put on the nacelle along its moving rates: multipliers and forces at ties.
+def forces_on_platform(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
+    """What the legs put on the nacelle along its moving rates: multipliers and forces at constraints.
 
     `inward` comes before: it brings what hangs on the nacelle there.
     """
     placed = legs.placed
     total = dict(into.nacelle)
-    for leg, ties in enumerate(placed.ties):
-        start = 0
-        for number, tie in enumerate(ties):
-            values = [multipliers[leg].get(start + i) for i in range(len(tie.rows))]
-            start += len(tie.rows)
-            force, moment = weighed(tie, values)
-            key = TieKey(leg, number)
-            f, n = into.at_tie.get(key, _NO_WRENCH)
-            force, moment = add(force, f), add(moment, n)
-            idle = legs.plan.idle.get(key)
-            merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
+    for constraint in placed.all_constraints:
+        values = multipliers[constraint.key.leg]
+        force, moment = constraint.wrench([values.get(row) for row in constraint.span])
+        f, n = into.at_constraint.get(constraint.key, _NO_WRENCH)
+        wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
+        merge(total, constraint.sides.platform_forces(placed.trees, placed.nacelle, wrench, idle))
     return total

@@ -33,12 +33,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.vectors import inner, is_zero
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, minimum, pack, product
+from nacelle.compact.vectors import inner
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cross,
+    divide,
+    dot,
+    is_zero,
+    minimum,
+    pack,
+    product,
+)
 from nacelle.spatial.solve import solve
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
-_FILLED_ENTRY = 1e-11
+_FILLED = 1e-11
 # A pivot may be this part of the best one at the worst of the samples.
 _STRONG = 0.05
 
@@ -88,7 +99,7 @@ def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], pri
             part = np.abs(M[:, rows][:, :, columns])
             best = np.max(part, axis=(1, 2), keepdims=True)
             good = np.min(part / np.where(best > 0, best, 1.0), axis=0)
-            filled = np.max(np.abs(M[:, rows]), axis=0) > _FILLED_ENTRY
+            filled = np.max(np.abs(M[:, rows]), axis=0) > _FILLED
             # A column that few rows feel, by a row that feels few rates: elimination fills
             # (rows of the column - 1) (rates of the row - 1) entries.
             others_row = np.count_nonzero(filled, axis=1) - 1
@@ -106,7 +117,7 @@ def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], pri
                 factor = M[:, other, column] / M[:, row, column]
                 M[:, other] = M[:, other] - factor[:, None] * M[:, row]
                 M[:, other, column] = 0.0
-            M[np.abs(M) < _FILLED_ENTRY] = 0.0
+            M[np.abs(M) < _FILLED] = 0.0
     return Order(tuple(pivots[False]), tuple(pivots[True]), tuple(rows))
 
 
@@ -234,8 +245,6 @@ def factorise(
 # ---- small solves with pivots in an order found from numbers, and how strong they are
 
 
-# Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
-_FILLED = 1e-11
 # Scores that differ by less are equal; sizes of pivots weigh a thousandth.
 _NEAR = 1e-9
 

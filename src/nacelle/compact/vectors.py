@@ -17,18 +17,6 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array, Scalar, cross, is_zero, pack, plus
 
-__all__ = [
-    "ZERO",
-    "acceleration_matrix",
-    "add",
-    "all_zero",
-    "crossed",
-    "inner",
-    "is_zero",
-    "plus_times",
-    "scaled",
-]
-
 ZERO = np.zeros(3)
 
 

@@ -24,7 +24,7 @@ A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A s
 
 a rod keeps it, |r| = L, while its drive carries A,
 
-    A + q axis      or      A + arm R(axis, q) start             on a slider, or at the end of an arm
+    A + q axis      or      R(axis, q) A       on a slider, or at the end of an arm, in the drive's frame
 
 so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
 gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
@@ -34,8 +34,7 @@ joints. What is decided is decided by the robot's own numbers; the numbers of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -43,7 +42,6 @@ import numpy as np
 from nacelle.kinematics.legs.chain import (
     TOLERANCE,
     LegChain,
-    flatten,
     nacelle_end,
     on_axis,
     parallel,
@@ -56,7 +54,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
 from nacelle.spatial.scalar import (
     Array,
@@ -129,24 +127,6 @@ class Passive:
     still: tuple[FrictionTerm, ...] = ()
 
 
-@dataclass(frozen=True)
-class Carriage:
-    """The driven body of a rod, which carries A; of a strut all is zero.
-
-    Attributes:
-        elbow: A in the frame behind the drive.
-        arm: for an arm, its length from the axis to A, m; else 0.
-        start: for an arm, its unit direction at q = 0 (3,); base.
-        parameters: ten parameters: of a slider in its own frame; of an arm about the axis at the centre of
-            the circle of A, first axis along the arm and third along the axis.
-    """
-
-    elbow: Array = field(default_factory=lambda: np.zeros(3))
-    arm: Scalar = 0.0
-    start: Array = field(default_factory=lambda: np.zeros(3))
-    parameters: Array = field(default_factory=lambda: np.zeros(10))
-
-
 @dataclass(frozen=True, kw_only=True)
 class LegForm:
     """A leg as a strut or a driven rod.
@@ -155,7 +135,7 @@ class LegForm:
         name: of the leg.
         kind: "strut" or "rod".
         joint_at_a: type of the joint at A: "U", "S" or "R".
-        A: the anchor of a strut; for a slider A at q = 0; for an arm the centre of the circle of A. Base.
+        A: the anchor of a strut (3,), base axes; of a rod A in the frame behind its drive, m.
         B: the anchor on the nacelle (3,), in the axes of its body, m.
         body: the nacelle's body that carries it.
         axis: of the drive (rods): its unit direction, prismatic or revolute (3,); base.
@@ -164,7 +144,6 @@ class LegForm:
         tube: ten parameters of the bodies of a strut that do not slide, about A, in e_1, e_2, e_3.
         rod: ten parameters of the rod about A, of a strut's sliding bodies about B.
         cross: inertia of bodies behind the first axis alone, about it, kg m^2.
-        carriage: the driven body of a rod.
         drive: the actuator.
         passive: friction.
     """
@@ -181,7 +160,6 @@ class LegForm:
     tube: Array = field(default_factory=lambda: np.zeros(10))
     rod: Array
     cross: Scalar
-    carriage: Carriage = field(default_factory=Carriage)
     drive: ActuatedJoint
     passive: Passive
 
@@ -220,14 +198,13 @@ def clean_parameters(p: Array) -> Array:
 
 
 def leg_axes(form: LegForm) -> Array:
-    """Axes (3, 3), columns in the base, in which a leg is written: the base's, or [a x u, a, u].
+    """Axes (3, 3), columns in the base, in which a bar is written: the base's, or [a x u, a, u].
 
-    a (3,) is the first axis at A, of a rod between spherical joints that of the drive; u is perpendicular to
-    it.
+    a (3,) is the first axis at A, and u is perpendicular to it.
     """
-    a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
-    if form.joint_at_a == "S" and form.kind == "strut":
+    if form.joint_at_a == "S":
         return np.eye(3)
+    a = form.first
     number = at_sample(a)
     k = first_largest(np.abs(number))
     if abs(abs(number[k]) - 1.0) < TOLERANCE:
@@ -258,28 +235,6 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
             entries.append(float(np.copysign(same, value)))
         equalised.append(np.array(entries).reshape(array.shape))
     return equalised
-
-
-def carriage_of(
-    frame: Pose, elbow: Array, revolute: bool, parameters: Callable[[Array], Array]
-) -> tuple[Array, Carriage]:
-    """Where a driven body carries A, base axes (`LegForm.A`), and the body.
-
-    Args:
-        frame: of the drive in the base, which moves along or about its z.
-        elbow: A in the frame behind the drive.
-        revolute: whether the drive is revolute.
-        parameters: gives the body's ten parameters in axes behind the drive.
-    """
-    if not revolute:
-        A = plus(frame.p, product(frame.R, elbow))
-        return np.asarray(A), Carriage(elbow, parameters=parameters(np.eye(3)))
-    radius = norm(elbow[:2])
-    along = pack([elbow[0], elbow[1], 0.0]) * divide(1.0, radius)
-    up = np.array([0.0, 0.0, 1.0])
-    axes = np.stack([along, cross(up, along), up], axis=1)
-    centre = frame.p + elbow[2] * frame.R[:, 2]
-    return centre, Carriage(elbow, radius, product(frame.R, along), parameters(axes))
 
 
 # ---- legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR)
@@ -326,10 +281,6 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
     whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
-    frame = root.frame_successor
-    A, carriage = carriage_of(
-        X0, centre.p, revolute, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
-    )
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
         first=_friction(robot, p.hub),
@@ -345,7 +296,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         name=leg.name,
         kind="rod",
         joint_at_a="U",
-        A=A,
+        A=centre.p,
         B=wrist.frame_successor.p,
         body=wrist.successor,
         axis=n,
@@ -353,7 +304,6 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         length=length,
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
-        carriage=carriage,
         drive=ActuatedJoint(actuator, root, revolute),
         passive=passive,
     )
@@ -449,8 +399,11 @@ def read_leg(robot: Robot, index: int) -> LegForm:
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form, askew = plan.recipe.form, leg_type(robot, leg).askew
+    # Rods between spherical joints are known by their points in every leg (`rods`).
     if form == "rods":
-        return _side_by_side(robot, index, actuators[0])
+        raise UnreadError(f"leg {leg.name!r} has rods side by side")
+    if (FORMS[form].kind, FORMS[form].free_joint) == ("rod", "S"):
+        raise UnreadError(f"leg {leg.name!r} has a rod between spherical joints")
     if form == "parallelogram":
         return parallelogram_form(robot, index, actuators[0])
     chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
@@ -464,36 +417,6 @@ def read_leg(robot: Robot, index: int) -> LegForm:
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
         return _rod(read)
     raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
-
-
-def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
-    """Rods between spherical joints side by side, on a platform that does not turn: they move as one."""
-    leg, mechanism = robot.legs[index], mechanism_of(robot)
-    root = robot.actuators[actuator].joint
-    rods = []
-    for j, c in leg_type(robot, leg).rods:
-        chain, numbers = (
-            flatten(source, [root, j], source.joints[c], identity()) for source in (robot, robot.numeric)
-        )
-        if numbers.letters[1:] != "S":
-            raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
-        rods.append(_rod(_Serial(robot, index, actuator, FORMS["elbow-spherical"], (chain, numbers))))
-    one, *others = rods
-    if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
-        raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")
-    R = mechanism.assembly.motion.poses[one.body].R
-    for other in others:
-        across = _floats(other.A - one.A) - product(R, _floats(other.B - one.B))
-        sizes = _floats(pack([other.length - one.length, other.carriage.arm - one.carriage.arm]))
-        if max(float(np.max(np.abs(across))), abs(sizes[0]), abs(sizes[1])) > TOLERANCE * robot.size:
-            raise UnreadError(f"the rods of leg {leg.name!r} are not parallel")
-        passive = replace(
-            one.passive,
-            spherical=one.passive.spherical + other.passive.spherical,
-            end=one.passive.end + other.passive.end,
-        )
-        one = replace(one, rod=one.rod + other.rod, passive=passive)
-    return one
 
 
 @dataclass(frozen=True)
@@ -673,7 +596,7 @@ def _rod(leg: _Serial) -> LegForm:
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
-    if revolute and free_joint != "S":
+    if revolute:
         first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
@@ -681,7 +604,6 @@ def _rod(leg: _Serial) -> LegForm:
         flat = np.array([1.0, 1.0, 0.0])
     d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
     length = norm(d)
-    A, carriage = carriage_of(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
     E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
@@ -690,13 +612,11 @@ def _rod(leg: _Serial) -> LegForm:
         leg.require_on_axis("cross", number[0], number[1:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
-    if free_joint == "S":
-        leg.require_axisymmetric("rod", leg.numeric(count, _floats(E)), float(np.linalg.norm(dn)))
     return LegForm(
         name=leg.name,
         kind="rod",
         joint_at_a=free_joint,
-        A=A,
+        A=X1.p,
         B=frame.p,
         body=body,
         axis=n,
@@ -704,7 +624,6 @@ def _rod(leg: _Serial) -> LegForm:
         length=length,
         rod=rod,
         cross=cross_inertia,
-        carriage=carriage,
         drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
         passive=leg.passive(1, sign, outward),
     )

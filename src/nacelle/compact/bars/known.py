@@ -63,13 +63,11 @@ class Bar:
         return self.form.joint_at_a == "U" and bool(np.any(inertia[4:]) or np.any(inertia[1:3]))
 
     def seen(self, R: Array | None) -> LegForm:
-        """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
-        return self.form if R is None else seen_from(self.form, R)
-
-
-def seen_from(form: LegForm, R: Array) -> LegForm:
-    """A leg with its axes (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
-    return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
+        """The leg with its axes a (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
+        if R is None:
+            return self.form
+        axis, first = (clean(product(R.T, a)) for a in (self.form.axis, self.form.first))
+        return replace(self.form, axis=axis, first=first)
 
 
 def flat(form: LegForm, vector: Array) -> Array:
@@ -126,9 +124,6 @@ def is_asymmetric(form: LegForm) -> bool:
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
-    if form.kind == "rod" and form.joint_at_a == "S":
-        # Rods between spherical joints are known by their points in every leg (`rods`).
-        return False
     if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
@@ -166,7 +161,7 @@ def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
         if form.kind == "strut":
             bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
-        A = (drive.frame_successor @ Pose(np.eye(3), form.carriage.elbow)).p
+        A = (drive.frame_successor @ Pose(np.eye(3), form.A)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
         bars[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return bars

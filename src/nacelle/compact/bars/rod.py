@@ -37,34 +37,28 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
-from nacelle.compact.vectors import ZERO, is_zero
+from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sign, sqrt
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
 
 
 class Demand(NamedTuple):
     """What one leg requires.
 
     Attributes:
-        r: direction of the unknown (3,), base axes, m.
-        G: force at B (3,), base axes, N.
+        G: force at B (3,), N.
         moment: on the platform (3,), N m, from friction in the joint at B.
-        gain: actuator's force for a unit of force density (N/m): m, or m^2 of a revolute drive.
-        own: actuator's force without it, N or N m.
-        about_a: for a rod in a plane, a moment about A, N m, still to be made a force at B.
+        own: the actuator's force without the force density, N or N m.
     """
 
-    r: Array
     G: Array
     moment: Array
-    gain: Scalar
     own: Scalar
-    about_a: Scalar = 0.0
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
@@ -225,8 +219,6 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -
     """
     if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
-    if form.joint_at_a == "S":
-        return _between_spherical(form, at, w_end, counted)
     return _crossed(form, at, w_end, counted)
 
 
@@ -317,26 +309,6 @@ def _general(
     f = cross(dw, c) + cross(w, cross(w, c))
     moments = (form.cross * accel + up * M[1] + across * M[2], M[0] * reciprocal)
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
-
-
-def _between_spherical(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
-    """A rod between spherical joints, axisymmetric and without spin: their friction."""
-    moment: Array = ZERO
-    reaction: Scalar = 0.0
-    if not counted.friction or not (form.passive.spherical or form.passive.end):
-        return RodRotation(ZERO)
-    reciprocal = divide(1.0, form.length * form.length)
-    w = reciprocal * cross(at.r, at.v)
-    total: Array = ZERO
-    if form.passive.spherical:
-        own = spherical_friction(
-            form.passive.spherical, w - at.q_dot * form.axis if form.drive.revolute else w, counted.smooth
-        )
-        total, reaction = total + own, -dot(form.axis, own) if form.drive.revolute else 0.0
-    if form.passive.end:
-        moment = spherical_friction(form.passive.end, w_end - w, counted.smooth)
-        total = total - moment
-    return RodRotation(reciprocal * cross(total, at.r), moment, reaction=reaction)
 
 
 def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:

@@ -44,13 +44,12 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
 from nacelle.compact.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
-from nacelle.compact.vectors import is_zero
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.model.joint import JointKind
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sqrt
 
 
 class StrutMotion(NamedTuple):
@@ -191,7 +190,9 @@ def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, 
 # ---- struts: legs that are joined to the base and change their length (UPS, SPS, RPR)
 
 
-def strut(form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: bool = False) -> Demand:
+def strut_demand(
+    form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: bool = False
+) -> Demand:
     """Demand of a strut.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
@@ -250,7 +251,7 @@ def strut(form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: 
         weight = at_end * at.gravity
         G = G + across(weight)
         own = own + gain * weight[up]
-    return Demand(column, G, moment, gain, own)
+    return Demand(G, moment, own)
 
 
 class _Across(NamedTuple):

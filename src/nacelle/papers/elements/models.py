@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.compact.inertial import carried_numbers, heavy_ends
-from nacelle.compact.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
+from nacelle.compact.legs import GivenMotion, Legs, factorised, motion_as_given
 from nacelle.compact.models import actuator_forces, settled_way
-from nacelle.compact.placed import WHOLE, Way, is_direct, place_as_seen
+from nacelle.compact.motion import MechanismMotion
+from nacelle.compact.placed import WHOLE, Way, is_direct, place
 from nacelle.compact.plan import plan_of
 from nacelle.compact.regressor import linear_form, required_power
 from nacelle.dynamics.models import Model, input_meaning
@@ -41,7 +42,7 @@ from nacelle.spatial.scalar import Array
 def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> Legs:
     """The robot as its elements are measured, its legs eliminated."""
     plan = plan_of(seen.robot, way)
-    return factorised(plan, place_as_seen(seen, plan.parts, pole=pole))
+    return factorised(plan, place(plan.parts, seen.configuration, pole=pole, seen=seen))
 
 
 def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from nacelle.compact.nacelle import GivenFrame
-from nacelle.compact.ties import GivenLine
+from nacelle.compact.sides import GivenLine
 from nacelle.compact.vectors import add, crossed, scaled
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.configuration import Configuration
