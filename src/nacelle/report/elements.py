@@ -25,8 +25,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.papers.elements import projection as elements
-from nacelle.papers.elements.reading import element_legs, welds
-from nacelle.papers.elements.structure import ElementGeometry, ElementLeg
+from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, element_legs, welds
 from nacelle.report.formula import Cell, ElementReport, FormulaSection, FormulaTable, Maths, escaped
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.scalar import Array
@@ -133,12 +132,12 @@ class LegPage:
         lines: list[ElementLine] = []
         if leg.driver is not None:
             F = at.frame(leg.driver)
-            if "x" not in leg.elements[0].basis:
+            if not leg.has_arm:
                 lines.append(ElementLine("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
             else:
-                E, x = at.ends(leg, leg.rods[0])[0], at.bar_direction(leg)
+                E, x = at.ends(leg, leg.rods[0])[0], at.lines(leg)[0].x
                 lines.append(ElementLine("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
-        for k, rod in enumerate(leg.rods if leg.form != "plane" else ()):
+        for k, rod in enumerate(leg.bars):
             x, A = at.direction(leg, rod), at.ends(leg, rod)[0]
             if leg.fold is not None:
                 A = np.asarray(at.frame((leg.fold.rod_a, leg.fold.rod_b)[k]).p)
@@ -147,24 +146,22 @@ class LegPage:
 
     def _third(self, k: int, x: Array) -> Array:
         """The third axis of a rod: across its direction, in the plane of its joint's axis behind."""
-        axis = self.leg.rods[k].hold.behind
-        if axis is None:
+        axes = self.leg.rods[k].hold.axes
+        if not axes:
             return _across(x)
-        b = self.at.axis(axis)
+        b = self.at.axis(axes[1])
         across = b - x * (x @ b)
         return np.asarray(across / np.linalg.norm(across))
 
     def _part_line(self, k: int) -> ElementLine:
-        part = self.leg.parts[k]
-        x = self.at.part_direction(part)
-        label = "n" if k == 0 else f"n{k + 1}"
-        return ElementLine(label, self.at.part_input(part), x, _across(x))
+        A, x = self.at.lines(self.leg)[len(self.leg.elements) + k]
+        return ElementLine("n" if k == 0 else f"n{k + 1}", A, x, _across(x))
 
     def _members(self) -> list[ElementBody]:
         leg, members = self.leg, list[ElementBody]()
         if leg.driver is not None:
             members.append(ElementBody(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
-        for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
+        for k, rod in enumerate(leg.bars, start=self.first):
             line = self.lines[k]
             if rod.hold.cross is not None and (leg.fold is None or k == self.first):
                 members.append(
@@ -249,12 +246,12 @@ class LegPage:
 
     def askew(self, member: ElementBody) -> bool:
         """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
-        fold, axis = self.leg.fold, self.leg.rods[0].hold.before
-        if fold is None or axis is None or member.role not in ("body", "end") or member.line < self.first:
+        fold, axes = self.leg.fold, self.leg.rods[0].hold.axes
+        if fold is None or not axes or member.role not in ("body", "end") or member.line < self.first:
             return False
         E, _ = self.at.ends(self.leg, self.leg.rods[0])
         c = self.lines[member.line].A - E
-        off = np.cross(self.at.axis(axis), c)
+        off = np.cross(self.at.axis(axes[0]), c)
         return bool(np.linalg.norm(off) > 1e-9 * self.robot.size)
 
 

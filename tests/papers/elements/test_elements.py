@@ -16,11 +16,11 @@ from support.uncompiled import any_robot
 def test_spin_of_a_strut(name: str) -> None:
     """theta' = (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7) neglects."""
     robot = any_robot(name)
-    state, a, _ = samples(robot)[0]
-    motion = element_motion(state, a)
+    state, _, _ = samples(robot)[0]
+    v = state.moving.u[list(state.mechanism.independent)]
     spins = []
-    for leg, u, _ in motion.legs:
-        x_rate, d_rate, spin = u.now[:3], u.now[3], u.now[4]
+    for leg, M, _ in element_motion(robot, state.now.motion, state.moving.U):
+        x_rate, (d_rate, spin) = (M @ v)[:3], (M @ v)[3:5]
         first = robot.joints[leg.rods[0].hold.joints[0]]
         axis = (state.now.motion.poses[first.predecessor] @ first.frame_predecessor).R[:, 2]
         prismatic = robot.joints[leg.prismatic]

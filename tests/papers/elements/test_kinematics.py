@@ -17,11 +17,9 @@ from nacelle.papers.elements.from_inputs import (
     elements_from_encoders,
     reason_without_encoders,
 )
-from nacelle.papers.elements.layout import bar_direction
 from nacelle.papers.elements.placement import element_layout, reason_without_elements
-from nacelle.papers.elements.reading import element_legs
 from nacelle.papers.elements.state import ElementState, element_state
-from nacelle.papers.elements.structure import ElementGeometry
+from nacelle.papers.elements.structure import ElementGeometry, element_legs
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.element_robots import COVERED, cased
@@ -177,9 +175,7 @@ def test_derivatives_by_differences(name: str) -> None:
         poses = tuple(Pose(R, p) for R, p in zip(bodies.bodies.R, bodies.bodies.p, strict=True))
         geometry = ElementGeometry(robot, poses)
         return {
-            variable.name: bar_direction(geometry, layout.legs[variable.leg], variable.number)[
-                list(layout.axes)
-            ]
+            variable.name: geometry.lines(layout.legs[variable.leg])[variable.number].x[list(layout.axes)]
             for variable in layout.variables
             if variable.kind == "direction"
         }

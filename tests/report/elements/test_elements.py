@@ -13,8 +13,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import body_parameters
 from nacelle.papers.elements.projection import element_motion
-from nacelle.papers.elements.reading import element_legs
-from nacelle.papers.elements.structure import ElementGeometry
+from nacelle.papers.elements.structure import ElementGeometry, element_legs
 from nacelle.report.elements import LegPage, coordinate_equations, element_report
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
@@ -88,7 +87,7 @@ def symbols(page: LegPage) -> dict[str, Array | float]:
             values[f"c{line.label}"] = line.A - page.lines[len(leg.elements)].A
     for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=page.first):
         line = page.lines[k]
-        if rod.hold.before is not None:
+        if rod.hold.axes:
             a, b = (at.axis(axis) for axis in rod.hold.axes)
             values[f"a{line.label}"] = a
             if rod.hold.letter == "U":
@@ -121,26 +120,26 @@ def test_kinematic_coordinates_hold(name: str) -> None:
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
-    motion = element_motion(state, np.zeros(robot.motion.n))
+    motion = element_motion(robot, state.now.motion, state.moving.U)
     poses = mechanism.assembly.motion.poses
-    for number, moved in enumerate(motion.legs, start=1):
+    for number, moved in enumerate(motion, start=1):
         page = LegPage(ElementGeometry(robot, poses), number, moved.leg)
         values = symbols(page)
         grid = coordinate_equations(page)
         for k, member in enumerate(page.members):
-            rigid = next(c.rigid for c in moved.carried if c.body == member.body)
+            body = next(c.moved for c in moved.carried if c.body == member.body)
             ten = body_parameters(robot, member.body)
             S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
-            for row, rate in ((2 * k, rigid.at(S)), (2 * k + 1, rigid.w)):
+            for row, rate in ((2 * k, body.at(S)), (2 * k + 1, body.w)):
                 start = 0
                 for (_, state_name, _), cell in zip(page.basis(), grid.rows[row][1:], strict=True):
                     assert isinstance(cell, Maths)
                     width = 3 if state_name in ("A", "x") else 1
-                    expected = rate.M[:, start : start + width]
+                    expected = rate[:, start : start + width]
                     start += width
                     found = evaluate(cell.latex, values, width)
                     # As far as the element moves: x' is perpendicular to x, on a hinge also to its axis.
-                    M = moved.u.M[start - width : start]
+                    M = moved.M[start - width : start]
                     found, expected = found @ M, expected @ M
                     np.testing.assert_allclose(
                         found, expected, atol=1e-8, err_msg=f"{member} {state_name} {cell}"

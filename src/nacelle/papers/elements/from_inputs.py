@@ -28,7 +28,9 @@ the inputs are identities, and values that are equal by them are computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
+from itertools import islice
 
 import numpy as np
 
@@ -38,16 +40,17 @@ from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.solve.spheres import applies, circles_side, three_spheres, two_circles
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.jets import Jet, constant_jet, plus_jet
-from nacelle.papers.elements.layout import ARM, ElementLayout, StateVariable, bar_direction
-from nacelle.papers.elements.leg_points import MeasuredLeg, leg_points
+from nacelle.papers.elements.jets import NO_JET, Jet, constant_jet, plus_jet
+from nacelle.papers.elements.layout import StateVariable
+from nacelle.papers.elements.leg_points import Hinge, MeasuredLeg, leg_points
 from nacelle.papers.elements.nacelle_pose import orientations
 from nacelle.papers.elements.placement import element_layout
 from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, sin
+from nacelle.spatial.solve import solve
 from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
@@ -70,14 +73,10 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
     def variable(v: StateVariable) -> Array:
         twist, rate, w, w_dot = turning(v.body)
         if v.kind == "direction":
-            e = (
-                at.poses[v.body].R[:, v.number]
-                if v.leg < 0
-                else bar_direction(at, layout.legs[v.leg], v.number)
-            )
+            e = at.poses[v.body].R[:, v.number] if v.leg < 0 else at.lines(layout.legs[v.leg])[v.number].x
             e_dot = cross(w, e)
             rows = [e, e_dot, cross(w_dot, e) + cross(w, e_dot)]
-            return pack([[row[k] for k in layout.axes] for row in rows])
+            return layout.components(rows)
         if v.kind == "point":
             p = at.poses[v.body].p
             return np.stack([p, point_velocity(twist, p), point_acceleration(twist, rate, p)])
@@ -130,93 +129,50 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
     lengths: list[float] = []
     for index, leg in enumerate(layout.legs):
         assert leg.driver is not None
-        k, points = place[leg.driver], leg_points(mechanism, leg)
+        k, arm = place[leg.driver], leg_points(mechanism, leg).arm
         motion = (q[k], q_dot[k], q_ddot[k])
-        own = next(v for v in layout.variables if v.leg == index and v.number in (ARM, leg.driver))
-        given[own.name] = (
-            _packed(layout, _arm(points.zero, points.z, *motion)) if own.is_vector else pack(motion)
-        )
-        start = _start(layout, index, given)
-        rod = points.rods[0]
-        R = orientations(mechanism)[rod.body].R
-        centres.append(plus_jet(start, constant_jet(rod.offset - R @ rod.local)))
-        lengths.append(rod.length)
-    lines = _lines(mechanism, centres, lengths)
-    for index, line in enumerate(lines):
-        name = layout.of_rod[index, 0]
-        given[name] = _packed(layout, plus_jet(np.zeros((3, 3)), line, 1.0 / lengths[index]))
+        driven = next(v for v in layout.variables if v.leg == index)
+        given[driven.name] = pack(motion) if arm is None else layout.components(_arm_jet(arm, *motion))
+        # The direction of the rod does not count for where it begins.
+        zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
+        rod = MeasuredLeg(layout, index, zeros | given).rods[0]
+        R = orientations(mechanism)[rod.points.rod.nacelle].R
+        centres.append(plus_jet(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
+        lengths.append(rod.points.length)
+    for index, line in enumerate(_lines(mechanism, centres, lengths)):
+        direction = plus_jet(NO_JET, line, 1.0 / lengths[index])
+        given[layout.directions[index, 1]] = layout.components(direction)
     return {v.name: given[v.name] for v in layout.variables}
 
 
-def _arm(zero: Array, z: Array, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
+def _arm_jet(arm: Hinge, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
     """The direction of an arm from its angle."""
-    x = pack((cos(q) * zero + sin(q) * np.cross(z, zero)).tolist())
-    y = cross(z, x)
+    x = pack((cos(q) * arm.cosine + sin(q) * np.cross(arm.z, arm.cosine)).tolist())
+    y = cross(arm.z, x)
     return pack([x.tolist(), (q_dot * y).tolist(), (q_ddot * y - (q_dot * q_dot) * x).tolist()])
-
-
-def _packed(layout: ElementLayout, jet: Jet) -> Array:
-    """A direction with the components that it has."""
-    return pack([[row[k] for k in layout.axes] for row in jet])
-
-
-def _start(layout: ElementLayout, index: int, given: dict[str, Array]) -> Jet:
-    """Where the first rod of a leg begins; its direction does not count for that."""
-    zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
-    return MeasuredLeg(layout, index, zeros | given).start(0)
 
 
 def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> list[Jet]:
     """The rods from where they begin to one point, with derivatives."""
-    robot = mechanism.robot
-    axes = robot.motion.twist_axes
-    squares = [length * length for length in lengths]
+    axes = list(mechanism.robot.motion.twist_axes)
+    begins = [centre[:, axes] for centre in centres]
+    spheres = [(c[0], length * length) for c, length in zip(begins, lengths, strict=True)]
+    side = circles_side(mechanism)
     if len(axes) == 2:
-        i, j = axes
-        flat = [(pack([c[0][i], c[0][j]]), square) for c, square in zip(centres, squares, strict=True)]
-        one, two = two_circles(flat, circles_side(mechanism))
-        r = [_placed(vector, axes) for vector in (one, two)]
+        r = list(two_circles(spheres, side))
     else:
-        spheres = [(c[0], square) for c, square in zip(centres, squares, strict=True)]
-        p, _ = three_spheres(spheres, circles_side(mechanism))
-        r = [p - c[0] for c in centres]
-    solve = _rows(r, axes)
-    v = solve([dot(line, c[1]) for line, c in zip(r, centres, strict=True)])
-    rates = [v - c[1] for c in centres]
-    a = solve([dot(l, c[2]) - dot(w, w) for l, c, w in zip(r, centres, rates, strict=True)])
-    return [
-        pack([line.tolist(), rate.tolist(), (a - c[2]).tolist()])
-        for line, rate, c in zip(r, rates, centres, strict=True)
-    ]
-
-
-def _placed(vector: Array, axes: tuple[int, ...]) -> Array:
-    entries: list[Scalar] = [0.0] * 3
-    for axis, value in zip(axes, vector.tolist(), strict=True):
-        entries[axis] = value
-    return pack(entries)
-
-
-def _rows(r: list[Array], axes: tuple[int, ...]) -> Callable[[list[Scalar]], Array]:
-    """A function that solves r_j . v = b_j, with what does not depend on b done once."""
-    if len(axes) == 2:
-        i, j = axes
-        one, two = r
-        reciprocal = divide(1.0, one[i] * two[j] - one[j] * two[i])
-
-        def flat(b: list[Scalar]) -> Array:
-            first, second = b[0] * reciprocal, b[1] * reciprocal
-            return _placed(pack([first * two[j] - second * one[j], second * one[i] - first * two[i]]), axes)
-
-        return flat
-    normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
-    reciprocal = divide(1.0, dot(r[0], normals[0]))
-
-    def spatial(b: list[Scalar]) -> Array:
-        scaled = [value * reciprocal for value in b]
-        return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
-
-    return spatial
+        p, _ = three_spheres(spheres, side)
+        r = [p - c[0] for c in begins]
+    rows = np.stack(r)
+    v = solve(rows, pack([dot(line, c[1]) for line, c in zip(r, begins, strict=True)]))
+    rates = [v - c[1] for c in begins]
+    a = solve(rows, pack([dot(l, c[2]) - dot(w, w) for l, c, w in zip(r, begins, rates, strict=True)]))
+    lines = []
+    for line, rate, c in zip(r, rates, begins, strict=True):
+        jet = np.zeros((3, 3), dtype=object)
+        jet[:, axes] = [line, rate, a - c[2]]
+        lines.append(pack(jet.tolist()))
+    return lines
 
 
 # ---- samples of element states with 50 digits, by which identities of a model from elements are recognised
@@ -231,11 +187,6 @@ def element_samples(
 
 def _elements(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
     """The variables of the elements at a state x, y, v, a."""
-    flat = exact(states.program(element_arrays), [*states.parameters, *state])
-    given: dict[str, Numbers] = {}
-    start = 0
-    for name, shape in element_shapes(states.robot).items():
-        size = int(np.prod(shape))
-        given[name] = flat[start : start + size]
-        start += size
-    return given
+    flat = iter(exact(states.program(element_arrays), [*states.parameters, *state]))
+    shapes = element_shapes(states.robot)
+    return {name: list(islice(flat, math.prod(shape))) for name, shape in shapes.items()}

@@ -15,6 +15,8 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, norm, pack
 
 # A vector with its first and second derivative (3, 3).
 Jet = Array
+# The jet of what is and stays zero.
+NO_JET = np.zeros((3, 3))
 
 
 def constant_jet(point: Array) -> Jet:

@@ -17,25 +17,26 @@ whose parts all have the same motion. Every variable comes with its first and se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.reading import UncoveredError, element_legs
-from nacelle.papers.elements.structure import ElementGeometry, ElementLeg
-from nacelle.spatial.scalar import Array
+from nacelle.papers.elements.structure import (
+    ElementGeometry,
+    ElementLeg,
+    UncoveredError,
+    element_legs,
+    sample_motions,
+)
+from nacelle.spatial.scalar import Array, pack
 
 # Directions that differ by less at sample poses are one.
 _SAME = 1e-9
-# In place of the number of a rod: the driven bar.
-ARM = -1
 
 
 class StateVariable(NamedTuple):
@@ -45,8 +46,8 @@ class StateVariable(NamedTuple):
         name: as an input of models: the leg's name and what it is.
         kind: "direction", "length", "coordinate" (of a joint) or "point".
         leg: index of the leg; -1 for the nacelle.
-        number: of a direction the rod's number (`ARM`: the driven bar), of the nacelle the axis of its body;
-            of a coordinate the joint.
+        number: of a direction the element's place in the leg, of the nacelle the axis of its body; of others
+            the joint.
         body: index of the body that moves so.
     """
 
@@ -71,34 +72,42 @@ class ElementLayout:
         legs: its legs as elements.
         variables: the variables.
         axes: axes of the base along which directions have components: two for a planar robot.
-        of_rod: by leg and number of a rod (`ARM`: the driven bar) the name of its direction.
+        directions: by leg and place of an element in it the name of its direction.
     """
 
     mechanism: Mechanism
     legs: tuple[ElementLeg, ...]
     variables: tuple[StateVariable, ...]
     axes: tuple[int, ...]
-    of_rod: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    directions: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes: (3, components) or (3,), each row or entry a derivative."""
-        return {v.name: (3, self.size(v)) if v.is_vector else (3,) for v in self.variables}
+        sizes = {"direction": (3, len(self.axes)), "point": (3, 3)}
+        return {v.name: sizes.get(v.kind, (3,)) for v in self.variables}
 
-    def size(self, variable: StateVariable) -> int:
-        """Number of components of a vector."""
-        return len(self.axes) if variable.kind == "direction" else 3
+    def in_space(self, rows: Array) -> Array:
+        """A direction (3, components) with zeros where a planar robot has no components: (3, 3)."""
+        jet = np.zeros((3, 3), dtype=rows.dtype)
+        jet[:, list(self.axes)] = rows
+        return jet
 
-    def named(self, name: str) -> StateVariable:
-        """A variable by its name."""
-        return next(v for v in self.variables if v.name == name)
+    def components(self, jet: Iterable[Array]) -> Array:
+        """A direction and its derivatives with the components that it has: (3, components)."""
+        return pack([[row[k] for k in self.axes] for row in jet])
+
+
+def is_length(robot: Robot, variable: StateVariable) -> bool:
+    """Whether a variable is a length or a place, m."""
+    if variable.kind == "coordinate":
+        return not robot.joints[variable.number].primitives[0].is_rotation
+    return variable.kind in ("length", "point")
 
 
 def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
     """The robot's elements at the reference and at some poses around it."""
-    robot = mechanism.robot
-    motions = [mechanism.assembly.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
-    return [ElementGeometry(robot, motion.poses) for motion in motions]
+    return [ElementGeometry(mechanism.robot, motion.poses) for motion in sample_motions(mechanism)]
 
 
 @lru_cache(maxsize=64)
@@ -108,103 +117,67 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     Raises:
         UncoveredError: if the legs are not made of elements.
     """
-    legs = element_legs(mechanism)
+    robot, legs = mechanism.robot, element_legs(mechanism)
     for leg in legs:
         for j in (leg.driver, leg.prismatic):
-            if j is not None and j >= mechanism.robot.tree:
+            if j is not None and j >= robot.tree:
                 raise UncoveredError(
-                    f"leg {leg.leg.name!r} is cut at its joint {mechanism.robot.joints[j].name}; describe it "
+                    f"leg {leg.leg.name!r} is cut at its joint {robot.joints[j].name}; describe it "
                     "from the base to the nacelle"
                 )
     samples = sample_geometries(mechanism)
     for leg in legs:
-        if not _has_lengths(mechanism, leg, samples):
+        if min((_shortest(at, leg) for at in samples), default=1.0) <= _SAME * robot.size:
             raise UncoveredError(f"leg {leg.leg.name!r} has an element of no length")
     variables: list[StateVariable] = []
-    of_rod: dict[tuple[int, int], str] = {}
-    for k, leg in enumerate(legs):
-        for variable in _leg_variables(mechanism.robot, k, leg, samples):
-            if variable.kind == "direction":
-                for number in _alike(leg, variable.number, samples):
-                    of_rod[k, number] = variable.name
-            variables.append(variable)
-    directions = [v for v in variables if v.kind == "direction"]
-    size = (
-        [
-            max(
-                abs(float(bar_direction(at, legs[v.leg], v.number)[axis]))
-                for at in samples
-                for v in directions
-            )
-            for axis in range(3)
-        ]
-        if directions
-        else [1.0] * 3
-    )
-    axes = tuple(axis for axis in range(3) if size[axis] > _SAME)
-    return ElementLayout(mechanism, legs, tuple(variables), axes, of_rod)
+    directions: dict[tuple[int, int], str] = {}
+    for index, leg in enumerate(legs):
+        variables += _driven_variables(index, leg)
+        groups = _parallel_rods(leg, samples)
+        for count, places in enumerate(groups, start=1):
+            what = "strut" if leg.prismatic is not None else "rod" if len(groups) == 1 else f"rod{count}"
+            name, body = f"{leg.leg.name}_{what}", leg.rods[places[0] - leg.first_bar].body
+            variables.append(StateVariable(name, "direction", index, places[0], body))
+            directions |= dict.fromkeys(((index, place) for place in places), name)
+        if leg.prismatic is not None:
+            name, body = f"{leg.leg.name}_length", leg.rods[0].body
+            variables.append(StateVariable(name, "length", index, leg.prismatic, body))
+        if leg.has_arm:
+            directions[index, 0] = f"{leg.leg.name}_arm"
+    sizes = [np.abs(at.lines(legs[k])[place].x) for at in samples for k, place in directions]
+    largest = np.max(sizes, axis=0) if sizes else np.ones(3)
+    axes = tuple(axis for axis in range(3) if largest[axis] > _SAME)
+    return ElementLayout(mechanism, legs, tuple(variables), axes, directions)
 
 
-def _has_lengths(mechanism: Mechanism, leg: ElementLeg, samples: list[ElementGeometry]) -> bool:
-    """Whether all elements of a leg are so long that they have a direction."""
-    lengths = []
-    for at in samples:
-        for rod in leg.rods if leg.form != "plane" else ():
-            A, B = at.ends(leg, rod)
-            lengths.append(float(np.linalg.norm(B - A)))
-        driven = None if leg.driver is None else mechanism.robot.joints[leg.driver].kind
-        if driven is JointKind.REVOLUTE and leg.form != "shaft" and leg.driver is not None:
-            F = at.frame(leg.driver)
-            arm = at.ends(leg, leg.rods[0])[0] - F.p
-            lengths.append(float(np.linalg.norm(np.cross(F.R[:, 2], arm))))
-    return min(lengths, default=1.0) > _SAME * mechanism.robot.size
+def _shortest(at: ElementGeometry, leg: ElementLeg) -> float:
+    """The length of the shortest element of a leg that has a direction, m; without any 1."""
+    lengths = [float(np.linalg.norm(np.subtract(*at.ends(leg, rod)))) for rod in leg.bars]
+    if leg.has_arm:
+        lengths.append(float(np.linalg.norm(at.arm(leg))))
+    return min(lengths, default=1.0)
 
 
-def _leg_variables(
-    robot: Robot, index: int, leg: ElementLeg, samples: list[ElementGeometry]
-) -> Iterator[StateVariable]:
-    name = leg.leg.name
+def _driven_variables(index: int, leg: ElementLeg) -> Iterator[StateVariable]:
+    """The variable of the driven bar, slider or shaft of a leg that has one."""
     if leg.driver is not None:
-        body = leg.elements[0].body
-        if leg.form == "shaft":
-            yield StateVariable(f"{name}_shaft", "coordinate", index, leg.driver, body)
-        elif robot.joints[leg.driver].kind is JointKind.REVOLUTE:
-            yield StateVariable(f"{name}_arm", "direction", index, ARM, body)
+        body, name = leg.elements[0].body, leg.leg.name
+        if leg.has_arm:
+            yield StateVariable(f"{name}_arm", "direction", index, 0, body)
         else:
-            yield StateVariable(f"{name}_slide", "coordinate", index, leg.driver, body)
-    if leg.prismatic is not None:
-        yield StateVariable(f"{name}_strut", "direction", index, 0, leg.rods[0].body)
-        yield StateVariable(f"{name}_length", "length", index, leg.prismatic, leg.rods[0].body)
-        return
-    if leg.form == "plane":
-        return
-    own = [k for k in range(len(leg.rods)) if min(_alike(leg, k, samples)) == k]
-    for count, k in enumerate(own, start=1):
-        suffix = "rod" if len(own) == 1 else f"rod{count}"
-        yield StateVariable(f"{name}_{suffix}", "direction", index, k, leg.rods[k].body)
+            what = "shaft" if leg.form == "shaft" else "slide"
+            yield StateVariable(f"{name}_{what}", "coordinate", index, leg.driver, body)
 
 
-def _alike(leg: ElementLeg, number: int, samples: list[ElementGeometry]) -> list[int]:
-    """Rods of a leg that stay parallel to one of them, itself included."""
-    if number == ARM:
-        return [ARM]
-    return [
-        k
-        for k in range(len(leg.rods))
-        if all(
-            float(np.max(np.abs(bar_direction(at, leg, k) - bar_direction(at, leg, number)))) < _SAME
-            for at in samples
-        )
-    ]
-
-
-def bar_direction(at: ElementGeometry, leg: ElementLeg, number: int) -> Array:
-    """Unit direction (3,), base axes, of a rod by its number, or of the driven bar (`ARM`)."""
-    return at.bar_direction(leg) if number == ARM else at.direction(leg, leg.rods[number])
-
-
-def in_space(layout: ElementLayout, rows: Array) -> Array:
-    """A direction with zeros where a planar robot has no components: (3, 3)."""
-    jet = np.zeros((3, 3), dtype=rows.dtype)
-    jet[:, list(layout.axes)] = rows
-    return jet
+def _parallel_rods(leg: ElementLeg, samples: list[ElementGeometry]) -> list[list[int]]:
+    """The places of a leg's rods or of its strut among its elements, those together that stay parallel."""
+    directions = np.array([[line.x for line in at.lines(leg)] for at in samples], dtype=float)
+    groups: list[list[int]] = []
+    for place in range(leg.first_bar, len(leg.elements)):
+        apart = np.max(np.abs(directions - directions[:, [place]]), axis=(0, 2))
+        group = next((group for group in groups if apart[group[0]] < _SAME), None)
+        if group is None:
+            groups.append([place])
+        else:
+            group.append(place)
+    return groups

@@ -13,7 +13,7 @@ axes, m.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,8 +24,8 @@ from nacelle.compact.bars.geometry import clean
 from nacelle.compact.vectors import add, scaled
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.model.joint import JointKind
 from nacelle.papers.elements.jets import (
+    NO_JET,
     Jet,
     constant_jet,
     cross_jets,
@@ -34,8 +34,8 @@ from nacelle.papers.elements.jets import (
     scaled_jet,
     unit_jet,
 )
-from nacelle.papers.elements.layout import ARM, ElementLayout, bar_direction, in_space, sample_geometries
-from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, ElementRod
+from nacelle.papers.elements.layout import ElementLayout, sample_geometries
+from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, ElementRod, unit_vector
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
 from nacelle.tree.spanning_tree import CosSin, Step
 
@@ -50,13 +50,13 @@ class Hinge(NamedTuple):
     sin q = (z x k) . x / |k|^2, q' = (z x x) . x' / |k|^2 and q'' the same of x''.
 
     Attributes:
-        joint: the joint.
+        joints: the joint.
         z: its axis.
         cosine: k / |k|^2.
         square: |k|^2.
     """
 
-    joint: int
+    joints: tuple[int]
     z: Array
     cosine: Array
     square: float
@@ -65,12 +65,21 @@ class Hinge(NamedTuple):
         """Cosine and sine of the joint's angle from the unit direction x (3,): c . x and (z x c) . x."""
         return CosSin(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
 
-    def rates(self, x: Jet) -> tuple[Scalar, Scalar]:
+    def steps(self, x: Array, turn: CosSin | None, z: Array) -> dict[int, list[Step]]:
+        """The same by joint; nothing that turns carries it."""
+        return {self.joints[0]: [self.step(x)]}
+
+    def rates(self, x: Jet) -> tuple[list[Scalar], list[Scalar]]:
         """Rate and acceleration of the angle."""
         y = cross(self.z, x[0])
+        rate, second = dot(y, x[1]), dot(y, x[2])
         if self.square == 1.0:
-            return dot(y, x[1]), dot(y, x[2])
-        return dot(y, x[1]) * (1.0 / self.square), dot(y, x[2]) * (1.0 / self.square)
+            return [rate], [second]
+        return [rate * (1.0 / self.square)], [second * (1.0 / self.square)]
+
+    def axes(self, x: Jet) -> list[Jet]:
+        """Axes fixed to the element: x, z x x and z."""
+        return [x, crossed_jet(self.z, x), constant_jet(self.z)]
 
 
 class Universal(NamedTuple):
@@ -80,21 +89,21 @@ class Universal(NamedTuple):
     m, n are those at q_2 = 0 turned by q_2.
 
     Attributes:
+        joints: its joint, or its two revolute ones.
         a: its first axis.
         b: its second axis at q_1 = 0.
         x: the element's direction at q_1 = q_2 = 0.
         side: sign of n.
-        joints: its joint, or its two revolute ones.
     """
 
+    joints: tuple[int, ...]
     a: Array
     b: Array
     x: Array
     side: float
-    joints: tuple[int, ...]
 
-    def steps(self, x: Array, turn: CosSin | None, z: Array) -> list[Step]:
-        """Cosines and sines of both angles from the unit direction x (3,), base axes.
+    def steps(self, x: Array, turn: CosSin | None, z: Array) -> dict[int, list[Step]]:
+        """Cosines and sines of both angles, by joint, from the unit direction x (3,), base axes.
 
         With a and b the axes, c = a x b, m = a . x and n = +-sqrt(1 - m^2): (c . x, -b . x) / n, then (m, n)
         turned by the direction's own place in the joint. `turn` is the angle about z (3,) of what carries it.
@@ -104,12 +113,13 @@ class Universal(NamedTuple):
         n = self.side * sqrt(1.0 - m * m)
         reciprocal = divide(1.0, n)
         x_a, x_c = float(self.a @ self.x), float(np.cross(self.a, self.b) @ self.x)
-        return [
-            CosSin(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal)),
-            CosSin(m * x_a + n * x_c, m * x_c - n * x_a),
-        ]
+        first = CosSin(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal))
+        second = CosSin(m * x_a + n * x_c, m * x_c - n * x_a)
+        if len(self.joints) == 1:
+            return {self.joints[0]: [first, second]}
+        return {self.joints[0]: [first], self.joints[1]: [second]}
 
-    def rates(self, x: Jet) -> tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar]]:
+    def rates(self, x: Jet) -> tuple[list[Scalar], list[Scalar]]:
         """Rates and accelerations of the two angles where a does not move.
 
         With rho^2 = 1 - m^2 and m' = a . x'
@@ -125,15 +135,22 @@ class Universal(NamedTuple):
         first_dot = (dot(beside, x[2]) + (2.0 * m * m_dot) * first) * reciprocal
         n = divide(1.0, self.side * sqrt(square))
         second = m_dot * n
-        return (first, second), (first_dot, (m_ddot + m * second * second) * n)
+        return [first, second], [first_dot, (m_ddot + m * second * second) * n]
+
+    def axes(self, x: Jet) -> list[Jet]:
+        """Axes fixed to the element where a does not move: x, b and x x b."""
+        b = unit_jet(crossed_jet(self.a, x))
+        return [x, b, cross_jets(x, b)]
 
 
 def turned_about(z: Array, turn: CosSin | None, u: Array) -> Array:
     """A constant vector u (3,) turned about a constant axis z: z (z . u) + c (u - z (z . u)) + s z x u."""
-    if turn is None:
-        return u
-    along = z * (z @ u)
-    return add(along, add(scaled(turn.c, clean(u - along)), scaled(turn.s, clean(np.cross(z, u)))))
+    return u if turn is None else add(z * (z @ u), turned_across(z, turn, u))
+
+
+def turned_across(z: Array, turn: CosSin, u: Array) -> Array:
+    """What of that is across the axis: c (u - z (z . u)) + s z x u."""
+    return add(scaled(turn.c, clean(u - z * (z @ u))), scaled(turn.s, clean(np.cross(z, u))))
 
 
 @dataclass(frozen=True)
@@ -141,26 +158,23 @@ class RodPoints:
     """Constants of a rod or strut.
 
     Attributes:
+        rod: it.
         start: its input E in the axes x, z x x, z of the driven bar (3,), from F; of a slider, and of a strut
             on the base, in base axes, from the base's origin with the slider at 0.
         length: l; of a strut 0.
-        offset: B less E + l x or A + d x, m, along axes that its joint gives: x, z x x and z of a hinge, x, b
-            and x x b of a universal joint, with b its second axis; base axes of others.
-        tip: the joint at its output.
-        body: the body of the nacelle there.
-        local: its output in the frame of that body.
-        hinge: of a revolute joint at its input whose axis does not move, how it is.
-        universal: of a universal joint at its input whose second axis is perpendicular to it, how it is.
+        offset: B less E + l x or A + d x, m, of a strut on the base along the axes that its joint gives, of
+            others along those of the base.
+        local: its output in the frame of the nacelle's body there.
+        joint: at its input, a revolute one whose axis does not move or a universal one whose second axis is
+            perpendicular to it; None for others.
     """
 
+    rod: ElementRod
     start: Array
     length: float
     offset: Array
-    tip: int
-    body: int
     local: Array
-    hinge: Hinge | None = None
-    universal: Universal | None = None
+    joint: Hinge | Universal | None
 
 
 @dataclass(frozen=True)
@@ -171,7 +185,7 @@ class LegPoints:
         leg: the leg as elements.
         F: origin of the driven joint, base axes.
         z: its axis.
-        zero: direction of the driven bar where its joint is at 0.
+        arm: the driven joint of a bar; None for others.
         rods: of its rods or its strut.
         length_at_zero: length of a strut where its joint is at 0; l = flip q + this.
     """
@@ -179,7 +193,7 @@ class LegPoints:
     leg: ElementLeg
     F: Array
     z: Array
-    zero: Array
+    arm: Hinge | None
     rods: tuple[RodPoints, ...]
     length_at_zero: float = 0.0
 
@@ -191,11 +205,9 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
     Raises:
         KinematicsError: if a point of the leg is not fixed to its elements.
     """
-    samples = sample_geometries(mechanism)
     size = mechanism.robot.size
-    found = [_constants(mechanism, leg, at) for at in samples]
-    first = found[0]
-    for other in found[1:]:
+    first, *others = (_constants(size, leg, at) for at in sample_geometries(mechanism))
+    for other in others:
         for one, two in zip(first.rods, other.rods, strict=True):
             apart = np.concatenate([one.start - two.start, one.offset - two.offset])
             if float(np.max(np.abs([*apart, one.length - two.length]))) > _SAME * size:
@@ -205,97 +217,78 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
     return first
 
 
-def _constants(mechanism: Mechanism, leg: ElementLeg, at: ElementGeometry) -> LegPoints:
-    robot, size = mechanism.robot, mechanism.robot.size
-    F, z, zero = np.zeros(3), np.zeros(3), np.zeros(3)
-    axes, root = np.eye(3), np.zeros(3)
+def _constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoints:
+    F, z, arm = np.zeros(3), np.zeros(3), None
+    axes, root, length = np.eye(3), np.zeros(3), 0.0
     if leg.driver is not None:
         frame, far = at.frame(leg.driver), at.frame(leg.driver, on_successor=True)
         F, z = clean(frame.p, size), clean(frame.R[:, 2])
-        if leg.form == "shaft":
-            pass
-        elif robot.joints[leg.driver].kind is JointKind.REVOLUTE:
-            x = at.bar_direction(leg)
+        if leg.has_arm:
+            x = unit_vector(at.arm(leg))
             axes, root = np.stack([x, np.cross(z, x), z], axis=1), frame.p
             # The bar turned back to where the joints' axes coincide.
-            zero = clean(frame.R @ far.R.T @ x)
-        else:
+            arm = Hinge((leg.driver,), z, clean(frame.R @ far.R.T @ x), 1.0)
+        elif leg.form != "shaft":
             root = far.p - frame.p
-    rods, length = [], 0.0
-    for k, rod in enumerate(leg.rods):
-        local = _end(mechanism, rod.tip, rod.nacelle)
-        if leg.form == "plane":
-            rods.append(RodPoints(np.zeros(3), 0.0, np.zeros(3), rod.tip, rod.nacelle, local))
-            continue
-        E, B = at.ends(leg, rod)
-        x = bar_direction(at, leg, k)
-        start = clean(axes.T @ (E - root), size)
-        hinge = _hinge(leg, rod, at, x) if not np.any(zero) else None
-        cross_joint = _universal(leg, rod, at, x)
+    rods = []
+    for rod in leg.bars:
+        (E, B), x = at.ends(leg, rod), at.direction(leg, rod)
+        joint = _input_joint(leg, rod, at, x)
         l = float(x @ (B - E))
         offset = clean(B - E - l * x, size)
         if leg.prismatic is not None:
-            length = l - float(x @ (at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p))
-            own = _offset_axes(constant_jet(x), hinge, cross_joint if leg.driver is None else None)
-            if own is not None:
-                Q = np.stack([axis[0] for axis in own], axis=1).astype(float)
+            slide = at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p
+            l, length = 0.0, l - float(x @ slide)
+            if leg.form == "strut" and joint is not None:
+                Q = np.stack([axis[0] for axis in joint.axes(constant_jet(x))], axis=1).astype(float)
                 offset = clean(np.linalg.solve(Q, offset), size)
-            l = 0.0
-        points = RodPoints(start, l, offset, rod.tip, rod.nacelle, local, hinge, cross_joint)
-        rods.append(points)
-    return LegPoints(leg, F, z, zero, tuple(rods), length)
+        local = at.local_origin(rod.tip, rod.nacelle)
+        rods.append(RodPoints(rod, clean(axes.T @ (E - root), size), l, offset, local, joint))
+    return LegPoints(leg, F, z, arm, tuple(rods), length)
 
 
-def _hinge(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Hinge | None:
-    """A revolute joint at the input of a rod or strut on base or slider."""
-    if rod.hold.letter != "R" or leg.fold is not None:
+def _input_joint(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Hinge | Universal | None:
+    """The joint at the input of a rod or strut, where cosines and sines of its angles follow from x."""
+    joints = rod.hold.joints
+    if rod.hold.letter == "S" or leg.fold is not None or (rod.hold.letter == "R" and leg.has_arm):
         return None
-    (j,) = rod.hold.joints
-    frame, far = at.frame(j), at.frame(j, on_successor=True)
-    z, zero = clean(frame.R[:, 2]), frame.R @ far.R.T @ x
-    k = zero - z * (z @ zero)
-    square = float(clean(np.array([k @ k]))[0])
-    return None if square < _SAME else Hinge(j, z, clean(k / square), square)
-
-
-def _offset_axes(x: Jet, hinge: Hinge | None, universal: Universal | None) -> list[Jet] | None:
-    """Axes fixed to an element that its joint and its direction give; None where they do not."""
-    if hinge is not None:
-        return [x, crossed_jet(hinge.z, x), constant_jet(hinge.z)]
-    if universal is not None:
-        b = unit_jet(crossed_jet(universal.a, x))
-        return [x, b, cross_jets(x, b)]
-    return None
-
-
-def _universal(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Universal | None:
-    """A universal joint at the input of a rod or strut; None where its second axis is not across it."""
-    if rod.hold.letter != "U" or leg.fold is not None:
-        return None
-    a_now, b_now = (at.axis(axis) for axis in rod.hold.axes)
-    if abs(float(b_now @ x)) > _SAME:
+    near, far = at.frame(joints[0]), at.frame(joints[-1], on_successor=True)
+    if rod.hold.letter == "R":
+        z, zero = clean(near.R[:, 2]), near.R @ far.R.T @ x
+        k = zero - z * (z @ zero)
+        square = float(clean(np.array([k @ k]))[0])
+        return None if square < _SAME else Hinge((joints[0],), z, clean(k / square), square)
+    a, b = (at.axis(axis) for axis in rod.hold.axes)
+    if abs(float(b @ x)) > _SAME:
         return None
     back = np.eye(3)
     if leg.driver is not None:
         back = at.frame(leg.driver).R @ at.frame(leg.driver, on_successor=True).R.T
-    first, last = rod.hold.joints[0], rod.hold.joints[-1]
-    near, far = at.frame(first), at.frame(last, on_successor=True)
-    if len(rod.hold.joints) == 1:
-        b0, R0 = near.R[:, 1], near.R
-    else:
-        between = at.frame(first, on_successor=True).R.T @ at.frame(last).R
-        R0 = near.R @ between
-        b0 = R0[:, 2]
-    x0 = R0 @ far.R.T @ x
-    c_now = np.cross(a_now, b_now)
-    side = 1.0 if float(c_now @ x) > 0.0 else -1.0
-    return Universal(clean(back @ a_now), clean(back @ b0), clean(back @ x0), side, rod.hold.joints)
+    R0, column = near.R, 1
+    if len(joints) == 2:
+        between = at.frame(joints[0], on_successor=True).R.T @ at.frame(joints[1]).R
+        R0, column = near.R @ between, 2
+    side = 1.0 if float(np.cross(a, b) @ x) > 0.0 else -1.0
+    first, second, zero = (clean(back @ u) for u in (a, R0[:, column], R0 @ far.R.T @ x))
+    return Universal(joints, first, second, zero, side)
 
 
-def _end(mechanism: Mechanism, tip: int, body: int) -> Array:
-    joint = mechanism.robot.joints[tip]
-    frame = joint.frame_successor if joint.successor == body else joint.frame_predecessor
-    return np.asarray(frame.p, dtype=float)
+class MeasuredRod(NamedTuple):
+    """A rod or strut from the variables of its leg.
+
+    Attributes:
+        points: its constants.
+        x: its direction.
+        start: its input E.
+        line: B - E, less its offset.
+        end: its output B.
+    """
+
+    points: RodPoints
+    x: Jet
+    start: Jet
+    line: Jet
+    end: Jet
 
 
 class MeasuredLeg:
@@ -305,57 +298,34 @@ class MeasuredLeg:
         points: its constants.
         coordinate: coordinate of a slider or a motor's shaft with its derivatives (3,); None for others.
         arm: direction of the driven bar; None for others.
-        lines: of every rod or strut B - E.
-        directions: of every rod or strut its direction.
-        ends: of every rod or strut its output B.
         length: of a strut, with its derivatives (3,).
+        rods: its rods, or its strut.
     """
 
-    def __init__(self, layout: ElementLayout, index: int, given: dict[str, Array]) -> None:
+    def __init__(self, layout: ElementLayout, index: int, given: Mapping[str, Array]) -> None:
         """Find the points of a leg; `given` has the variables by name."""
         own = {v.kind: given[v.name] for v in layout.variables if v.leg == index and v.kind != "direction"}
         self.points = leg_points(layout.mechanism, layout.legs[index])
-        leg = self.points.leg
         self.coordinate: Array | None = own.get("coordinate")
         self.length: Array | None = own.get("length")
-        named = {
-            number: in_space(layout, given[name]) for (k, number), name in layout.of_rod.items() if k == index
-        }
-        self.arm: Jet | None = named.get(ARM)
-        self.directions: list[Jet] = []
-        self.lines: list[Jet] = []
-        self.ends: list[Jet] = []
-        for k, rod in enumerate(self.points.rods):
-            if leg.form == "plane":
-                continue
-            x = named[k]
-            line = scaled_line(x, rod.length) if self.length is None else scaled_jet(self.length, x)
-            self.directions.append(x)
-            self.lines.append(line)
-            self.ends.append(plus_jet(plus_jet(self.start(k), line), self._offset(rod, x)))
+        leg, named = self.points.leg, layout.directions.items()
+        along = {number: layout.in_space(given[name]) for (k, number), name in named if k == index}
+        self.arm: Jet | None = along[0] if leg.has_arm else None
+        self.rods = [self._rod(rod, along[k]) for k, rod in enumerate(self.points.rods, start=leg.first_bar)]
 
-    def _offset(self, rod: RodPoints, x: Jet) -> Jet:
-        """B less the end of the line."""
-        leg = self.points.leg
-        if leg.prismatic is None or not np.any(rod.offset):
-            return constant_jet(rod.offset)
-        axes = _offset_axes(x, rod.hinge, rod.universal if leg.driver is None else None)
-        if axes is None:
-            return constant_jet(rod.offset)
-        total: Jet = np.zeros((3, 3))
-        for axis, entry in zip(axes, rod.offset.tolist(), strict=True):
-            total = plus_jet(total, axis, entry)
-        return total
+    def _rod(self, rod: RodPoints, x: Jet) -> MeasuredRod:
+        start = self._start(rod)
+        line = plus_jet(NO_JET, x, rod.length) if self.length is None else scaled_jet(self.length, x)
+        offset = constant_jet(rod.offset)
+        if self.points.leg.form == "strut" and rod.joint is not None and np.any(rod.offset):
+            offset = NO_JET
+            for axis, entry in zip(rod.joint.axes(x), rod.offset.tolist(), strict=True):
+                offset = plus_jet(offset, axis, entry)
+        return MeasuredRod(rod, x, start, line, plus_jet(plus_jet(start, line), offset))
 
-    def hinges(self) -> Iterator[tuple[Hinge, Jet]]:
-        """Revolute joints at the inputs of rods that do not move, each with the rod's direction."""
-        for points, x in zip(self.points.rods, self.directions, strict=False):
-            if points.hinge is not None:
-                yield points.hinge, x
-
-    def start(self, number: int) -> Jet:
+    def _start(self, rod: RodPoints) -> Jet:
         """The input E of a rod or strut."""
-        points, rod = self.points, self.points.rods[number]
+        points = self.points
         if self.arm is not None:
             alpha, beta, gamma = rod.start.tolist()
             moved = plus_jet(constant_jet(points.F + gamma * points.z), self.arm, alpha)
@@ -365,7 +335,8 @@ class MeasuredLeg:
             return plus_jet(constant_jet(rod.start), slid)
         return constant_jet(rod.start)
 
-
-def scaled_line(x: Jet, length: float) -> Jet:
-    """The line of a rod of constant length."""
-    return plus_jet(np.zeros((3, 3)), x, length)
+    def joints(self) -> Iterator[tuple[Hinge | Universal, Jet]]:
+        """Joints at the inputs of rods whose angles follow from the rods' directions, each with that."""
+        for rod in self.rods:
+            if rod.points.joint is not None:
+                yield rod.points.joint, rod.x

@@ -10,6 +10,7 @@ nothing is solved for them; forces and the balance are those of `models` and `re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,17 +40,16 @@ from nacelle.spatial.physics import sampled
 from nacelle.spatial.scalar import Array
 
 
-def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> Legs:
-    """The robot as its elements are measured, its legs eliminated."""
-    plan = plan_of(seen.robot, way)
-    return factorised(plan, place(plan.parts, seen.configuration, pole=pole, seen=seen))
-
-
-def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:
-    """The motion of everything as it is measured; `heavy` where inertia will be counted."""
+def _measured(
+    robot: Robot, arrays: Sequence[Array], way: Way = WHOLE, *, heavy: bool, friction: bool = True
+) -> tuple[Legs, MechanismMotion]:
+    """The robot as its elements are measured, its legs eliminated; `heavy` where inertia will be counted."""
+    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    plan = plan_of(robot, way)
+    legs = factorised(plan, place(plan.parts, seen.configuration, pole=heavy and is_direct(plan), seen=seen))
     given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
     ends = heavy_ends(legs.placed, carried_numbers(legs.placed)) if heavy else frozenset()
-    return motion_as_given(legs, given, ends, friction=friction)
+    return legs, motion_as_given(legs, given, ends, friction=friction)
 
 
 @sampled(element_samples)
@@ -64,10 +64,8 @@ def inverse_from_elements(
         outputs: which of the results are wanted.
         physics: what the equations of motion include.
     """
-    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
     way = settled_way(robot, physics, None, asymmetric=False)
-    legs = legs_from(seen, way, pole=is_direct(plan_of(robot, way)))
-    moving = motion_from(seen, legs, heavy=True, friction=physics.friction)
+    legs, moving = _measured(robot, arrays, way, heavy=True, friction=physics.friction)
     results = actuator_forces(legs, moving, physics, np.zeros(robot.motion.n))
     return {name: results[name] for name in outputs.split()}
 
@@ -82,10 +80,7 @@ def regressor_from_elements(
     physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, and the smallest pivot, from the kinematic elements."""
-    linear = with_linear_forms(robot, columns, signs)
-    seen = ElementMotion(linear, dict(zip(element_shapes(robot), arrays, strict=True)))
-    legs = legs_from(seen)
-    moving = motion_from(seen, legs, heavy=False)
+    legs, moving = _measured(with_linear_forms(robot, columns, signs), arrays, heavy=False)
     power = required_power(legs, moving, [(1.0, moving)], physics)
     results = linear_form(legs, power, column_count(robot, columns))
     return {name: results[name] for name in outputs.split()}

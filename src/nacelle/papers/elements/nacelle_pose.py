@@ -14,7 +14,6 @@ points whose motion is known stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -22,25 +21,24 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import clean
-from nacelle.compact.nacelle import GivenFrame, GivenPoint
+from nacelle.compact.nacelle import GivenFrame, GivenPoint, combined
 from nacelle.compact.vectors import ZERO, add, crossed, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
-from nacelle.papers.elements.jets import Jet, cross_jets, plus_jet
+from nacelle.papers.elements.jets import NO_JET, Jet, cross_jets, plus_jet
 from nacelle.papers.elements.layout import sample_geometries
+from nacelle.papers.elements.leg_points import turned_across
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, dot, pack, product
 from nacelle.spatial.screw import AngularMotion
+from nacelle.tree.spanning_tree import CosSin
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
 # Points whose differences are as short as this beside the robot's size place nothing.
 _SHORT = 1e-3
-
-
-_NONE = np.zeros((3, 3))
 
 
 class Orientation(NamedTuple):
@@ -134,10 +132,7 @@ class NacellePlaces:
         pairs = combinations(self.points[body], 2)
         apart = [Known(two.local - one.local, plus_jet(two.place, one.place, -1.0)) for one, two in pairs]
         size = self.robot.size
-        return [
-            *apart,
-            *(Known(size * d.local, plus_jet(_NONE, d.place, size)) for d in self.directions[body]),
-        ]
+        return apart + [Known(size * d.local, plus_jet(NO_JET, d.place, size)) for d in self.directions[body]]
 
     def solve(self) -> list[int]:
         """Place all bodies that can be placed; gives those that cannot."""
@@ -159,29 +154,14 @@ class NacellePlaces:
             ends = ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor))
             for (one, near), (two, far) in permutations(ends):
                 if one == body and two in self.points and two not in self.frames:
-                    self.add(two, far.p, self.point(body, np.asarray(near.p, dtype=float)))
-
-    def point(self, body: int, local: Array) -> Jet:
-        """Motion p, p', p'' (3, 3), base axes, of the point `local` (3,) in the frame of a placed body."""
-        for known in self.points[body]:
-            if np.array_equal(known.local, local):
-                return known.place
-        frame = self.frames[body]
-        rows = [
-            add(frame.pose.p, product(frame.pose.R, local)),
-            add(frame.v, _sum(frame.columns_dot, local)),
-            add(frame.a, _sum(frame.columns_ddot, local)),
-        ]
-        return pack([row.tolist() for row in rows])
+                    self.add(two, far.p, _point_jet(self.frames[body], np.asarray(near.p, dtype=float)))
 
     def _solve(self, body: int) -> bool:
         turning, known = orientations(self.mechanism)[body], self.points[body]
         if not known:
             return False
         if turning.kind == "constant":
-            zero = np.zeros((3, 3))
-            columns = np.stack([turning.R, zero, zero]).transpose(0, 2, 1)
-            self._place(body, columns, known[0])
+            self._place(body, np.stack([turning.R.T, NO_JET, NO_JET]), known[0])
             return True
         if turning.kind == "axis":
             return self._solve_axis(body, turning, known)
@@ -202,17 +182,9 @@ class NacellePlaces:
         # R(angle) R_0: a column k is e (e . k) + (k - e (e . k)) cos + e x k sin.
         columns = []
         for order, row in enumerate(g):
-            cos_, sin_ = dot(c, row), dot(s, row)
-            own = []
-            for k in range(3):
-                column = R[:, k]
-                along = clean(e * (e @ column)) if order == 0 else ZERO
-                own.append(
-                    add(
-                        add(along, scaled(cos_, clean(column - e * (e @ column)))),
-                        scaled(sin_, clean(np.cross(e, column))),
-                    )
-                )
+            turn = CosSin(dot(c, row), dot(s, row))
+            along = [clean(e * (e @ k)) if order == 0 else ZERO for k in R.T]
+            own = [add(fixed, turned_across(e, turn, k)) for fixed, k in zip(along, R.T, strict=True)]
             columns.append(pack([column.tolist() for column in own]))
         # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
         beside = crossed(e, g[0])
@@ -235,14 +207,16 @@ class NacellePlaces:
         L = clean(L * self.robot.size) / self.robot.size
         columns = []
         for order in range(3):
-            spanned = (g[0][order], g[1][order], third[order])
-            columns.append(pack([_sum(spanned, L[:, column]).tolist() for column in range(3)]))
+            spanned = [g[0][order], g[1][order], third[order]]
+            columns.append(pack([combined(spanned, L[:, column]).tolist() for column in range(3)]))
         self._place(body, np.stack(columns), known[0], _angular(g, third[0], float(normal @ normal)))
         return True
 
     def _place(self, body: int, columns: Array, known: Known, turning: AngularMotion | None = None) -> None:
         """A body from a point and the columns of its orientation, [order, column, entry]."""
-        origin = [add(row, -_sum(columns[order], known.local)) for order, row in enumerate(known.place)]
+        origin = [
+            add(row, -combined(list(columns[order]), known.local)) for order, row in enumerate(known.place)
+        ]
         still = columns.dtype != object and not np.any(columns[1:])
         turning = AngularMotion(ZERO, ZERO) if still else turning
         assert turning is not None
@@ -270,8 +244,8 @@ def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
     return AngularMotion(w, w_dot)
 
 
-def _sum(vectors: Iterable[Array], factors: Array) -> Array:
-    total: Array = ZERO
-    for vector, factor in zip(vectors, factors.tolist(), strict=True):
-        total = add(total, scaled(factor, vector))
-    return total
+def _point_jet(frame: GivenFrame, b: Array) -> Jet:
+    """Motion p, p', p'' (3, 3), base axes, of the point b (3,) in the frame of a placed body."""
+    known = frame.given(b)
+    p = add(frame.pose.p, product(frame.pose.R, b)) if known is None else known.p
+    return pack([row.tolist() for row in (p, frame.velocity(b), frame.acceleration(b))])

@@ -11,7 +11,7 @@ nacelle's pose as it does there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
@@ -27,13 +27,13 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.layout import ElementLayout, StateVariable, in_space, leg_layout
-from nacelle.papers.elements.leg_points import MeasuredLeg, Universal, leg_points
+from nacelle.papers.elements.layout import ElementLayout, StateVariable, leg_layout
+from nacelle.papers.elements.leg_points import MeasuredLeg, leg_points
 from nacelle.papers.elements.nacelle_pose import NacellePlaces
-from nacelle.papers.elements.reading import UncoveredError
+from nacelle.papers.elements.structure import UncoveredError
 from nacelle.spatial.pose import identity
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, settled, sin
-from nacelle.tree.spanning_tree import CosSin, Step, motion_of_steps
+from nacelle.spatial.scalar import Array, Scalar, cos, dot, settled, sin
+from nacelle.tree.spanning_tree import CosSin, Step, motion_of_steps, rates_of
 
 Rates = dict[int, Scalar]
 
@@ -68,8 +68,8 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
 
 def _add_ends(places: NacellePlaces, legs: list[MeasuredLeg]) -> None:
     for leg in legs:
-        for rod, end in zip(leg.points.rods, leg.ends, strict=False):
-            places.add(rod.body, rod.local, end)
+        for rod in leg.rods:
+            places.add(rod.points.rod.nacelle, rod.points.local, rod.end)
 
 
 class ElementMotion:
@@ -93,7 +93,7 @@ class ElementMotion:
         _add_ends(places, self.legs)
         for v in self.layout.variables:
             if v.leg < 0 and v.kind == "direction":
-                places.add_axis(v.body, v.number, in_space(self.layout, given[v.name]))
+                places.add_axis(v.body, v.number, self.layout.in_space(given[v.name]))
             elif v.leg < 0:
                 places.add(v.body, np.zeros(3), given[v.name])
         places.solve()
@@ -122,29 +122,18 @@ class ElementMotion:
         leg, points = seen.points.leg, seen.points
         steps: dict[int, list[Step]] = {}
         turn: CosSin | None = None
-        if leg.driver is not None:
-            if seen.arm is not None:
-                x = seen.arm[0]
-                turn = CosSin(dot(points.zero, x), dot(cross(points.z, points.zero), x))
-            elif seen.coordinate is not None and leg.form == "shaft":
+        if leg.driver is not None and seen.coordinate is not None:
+            steps[leg.driver] = [seen.coordinate[0]]
+            if leg.form == "shaft":
                 turn = CosSin(cos(seen.coordinate[0]), sin(seen.coordinate[0]))
-            elif seen.coordinate is not None:
-                steps[leg.driver] = [seen.coordinate[0]]
-            if turn is not None:
-                steps[leg.driver] = [turn]
-        for rod, x in zip(points.rods, seen.directions, strict=False):
-            if rod.universal is not None:
-                angles = rod.universal.steps(x[0], turn, points.z)
-                joints = rod.universal.joints
-                steps |= (
-                    {joints[0]: angles}
-                    if len(joints) == 1
-                    else dict(zip(joints, ([angle] for angle in angles), strict=True))
-                )
+        elif points.arm is not None and seen.arm is not None:
+            turn = points.arm.step(seen.arm[0])
+        if leg.driver is not None and turn is not None:
+            steps[leg.driver] = [turn]
+        for joint, x in seen.joints():
+            steps |= joint.steps(x[0], turn, points.z)
         if leg.prismatic is not None and seen.length is not None:
             steps[leg.prismatic] = [(seen.length[0] - points.length_at_zero) * leg.flip]
-        for hinge, x in seen.hinges():
-            steps[hinge.joint] = [hinge.step(x[0])]
         return steps
 
     def nacelle_step(self, j: int) -> list[Step]:
@@ -166,40 +155,24 @@ class ElementMotion:
         """Rates and accelerations of the legs' joints that elements give, by place in u."""
         rates: Rates = {}
         seconds: Rates = {}
+
+        def put(joints: Sequence[int], first: Iterable[Scalar], second: Iterable[Scalar]) -> None:
+            places = rates_of(self.robot, joints)
+            rates.update(zip(places, first, strict=True))
+            seconds.update(zip(places, second, strict=True))
+
         for seen in self.legs:
             leg, points = seen.points.leg, seen.points
-            if leg.driver is not None:
-                place = self._place(leg.driver)
-                if seen.arm is not None:
-                    y = cross(points.z, seen.arm[0])
-                    rates[place], seconds[place] = dot(y, seen.arm[1]), dot(y, seen.arm[2])
-                elif seen.coordinate is not None:
-                    rates[place], seconds[place] = seen.coordinate[1], seen.coordinate[2]
+            if points.arm is not None and seen.arm is not None:
+                put(points.arm.joints, *points.arm.rates(seen.arm))
+            elif leg.driver is not None and seen.coordinate is not None:
+                put((leg.driver,), seen.coordinate[1:2], seen.coordinate[2:])
             if leg.prismatic is not None and seen.length is not None:
-                place = self._place(leg.prismatic)
-                rates[place], seconds[place] = leg.flip * seen.length[1], leg.flip * seen.length[2]
-            for rod, x in zip(points.rods, seen.directions, strict=False):
-                if (
-                    rod.universal is not None
-                    and (leg.driver is None or seen.coordinate is not None)
-                    and leg.form != "shaft"
-                ):
-                    self._universal_rates(rod.universal, x, rates, seconds)
-            for hinge, x in seen.hinges():
-                place = self._place(hinge.joint)
-                rates[place], seconds[place] = hinge.rates(x)
+                put((leg.prismatic,), leg.flip * seen.length[1:2], leg.flip * seen.length[2:])
+            # Joints on arms and shafts have axes that move.
+            for joint, x in () if points.arm is not None or leg.form == "shaft" else seen.joints():
+                put(joint.joints, *joint.rates(x))
         return rates, seconds
-
-    def _universal_rates(self, joint: Universal, x: Array, rates: Rates, seconds: Rates) -> None:
-        """Put in the rates of a universal joint whose first axis does not move."""
-        places = [self._place(j) for j in joint.joints]
-        if len(places) == 1:
-            places.append(places[0] + 1)
-        for place, rate, second in zip(places, *joint.rates(x), strict=True):
-            rates[place], seconds[place] = rate, second
-
-    def _place(self, j: int) -> int:
-        return int(self.robot.platform_nv + self.robot.v_slices[j].start)
 
     @cached_property
     def nacelle_rates(self) -> tuple[Rates, Rates]:
@@ -228,16 +201,17 @@ class ElementMotion:
                 a = add(two.acceleration_at(own), -one.acceleration_at(r))
                 rate = dot(e, v)
                 second = dot(e, add(a, scaled(-2.0, crossed(one.w, v))))
-            rates[self._place(j)], seconds[self._place(j)] = rate, second
+            (place,) = rates_of(self.robot, (j,))
+            rates[place], seconds[place] = rate, second
         return rates, seconds
 
     def line(self, leg: int, tip: int | None = None) -> GivenLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one; base axes."""
         seen = self.legs[leg]
-        for k, rod in enumerate(seen.points.rods[: len(seen.lines)]):
-            if tip is None or rod.tip == tip:
-                r, v, a = seen.lines[k]
-                return GivenLine(seen.directions[k], r, v, a, seen.start(k)[2], seen.length)
+        for rod in seen.rods:
+            if tip is None or rod.points.rod.tip == tip:
+                r, v, a = rod.line
+                return GivenLine(rod.x, r, v, a, rod.start[2], seen.length)
         return None
 
 

@@ -17,6 +17,7 @@ with as many degrees of freedom as there are more numbers than n, if the covaria
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,16 +26,15 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved, twist_from_rates
+from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.layout import StateVariable
+from nacelle.papers.elements.layout import StateVariable, is_length
 from nacelle.papers.elements.placement import element_layout
 from nacelle.papers.elements.state import ElementState, element_state, elements_at, require_elements
 from nacelle.pictures import Drawn
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 _STEPS = 30
@@ -104,34 +104,44 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
             the pose (with the motions that it leaves open), or no pose is found.
     """
     require_elements(robot)
-    problem = _Problem(robot, seen)
+    problem, n, units = _Problem(robot, seen), robot.motion.n, twist_units(robot)
     x = np.array(reference_pose(robot) if guess is None else guess, dtype=float)
     for _ in range(_STEPS):
-        h, J = problem.at(x)
-        step = problem.step(h, J)
-        x = _moved(robot, x, step)
-        if float(np.max(np.abs(step / twist_units(robot)))) < _SMALL:
+        A, b = problem.weighted(0, *problem.at(x))
+        problem.require_rank(A)
+        step = _least_squares(A, b)
+        x = moved(robot, x, step * units)
+        if float(np.max(np.abs(step))) < _SMALL:
             break
     else:
         raise KinematicsError(
             f"{robot.name}: no pose agrees with the elements that are seen; a guess near by may help"
         )
     h, J = problem.at(x)
-    v = problem.solve(1, J, None)
-    a = problem.solve(2, J, problem.bias(x, v)) if v is not None else None
-    n = robot.motion.n
+    A, b = problem.weighted(0, h, J)
+    v = problem.rates(1, {name: np.zeros(len(own)) for name, own in J.items()}, J)
+    # Second derivatives of all variables at a = 0.
+    bias = element_state(robot, x, np.zeros(n) if v is None else v).values
+    a = (
+        None
+        if v is None
+        else problem.rates(2, {k: np.reshape(own, (3, -1))[2] for k, own in bias.items()}, J)
+    )
     state = element_state(robot, x, np.zeros(n) if v is None else v, np.zeros(n) if a is None else a)
-    left = problem.residuals(h)
-    chi = sum(float(r @ np.linalg.solve(problem.covariance(name), r)) for name, r in left.items())
-    count = sum(len(r) for r in left.values())
-    return ElementProjection(state, x, v, a, problem.pose_covariance(J), chi, count - n, left, J)
+    left = {name: own.across.T @ (own.rows[0] - h[name]) for name, own in problem.seen.items()}
+    covariance = np.linalg.inv(A.T @ A) * np.outer(units, units)
+    return ElementProjection(state, x, v, a, covariance, float(b @ b), len(b) - n, left, J)
+
+
+def _least_squares(A: Array, b: Array) -> Array:
+    return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
 
 
 class _Problem:
     """What is seen of a robot, and how it depends on the pose."""
 
     def __init__(self, robot: Robot, seen: Mapping[str, Any]) -> None:
-        self.robot = robot
+        self.robot, self.units = robot, twist_units(robot)
         layout = element_layout(mechanism_of(robot))
         variables = {v.name: v for v in layout.variables}
         self.seen: dict[str, _Checked] = {}
@@ -140,8 +150,7 @@ class _Problem:
                 raise KinematicsError(
                     f"{robot.name} has no element variable {name!r}; {did_you_mean(name, tuple(variables))}"
                 )
-            size = layout.size(variables[name]) if variables[name].is_vector else 1
-            self.seen[name] = _checked(robot, variables[name], size, given)
+            self.seen[name] = _checked(robot, variables[name], math.prod(layout.shapes[name][1:]), given)
 
     def at(self, x: Array) -> tuple[dict[str, Array], dict[str, Array]]:
         """All variables at a pose, and their Jacobians (components, n) along the reduced twist."""
@@ -149,43 +158,31 @@ class _Problem:
         units = np.vstack([np.zeros(n), np.eye(n)])
         poses, y, _ = solved(self.robot, x)
         found = elements_at(self.robot, poses, y, units, np.zeros(n))
-        h, J = {}, {}
-        for name, values in found.items():
-            rows = np.asarray(values).reshape(n + 1, 3, -1)
-            h[name], J[name] = rows[0, 0], rows[1:, 1].T
-        return h, J
+        rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in found.items()}
+        return {name: own[0, 0] for name, own in rows.items()}, {k: own[1:, 1].T for k, own in rows.items()}
 
-    def bias(self, x: Array, v: Array) -> dict[str, Array]:
-        """Second derivatives of all variables at a = 0."""
-        state = element_state(self.robot, x, v)
-        return {name: np.reshape(value, (3, -1))[2] for name, value in state.values.items()}
-
-    def covariance(self, name: str, order: int = 0) -> Array:
-        """Covariance of a variable, or of its derivatives, across itself."""
-        return self.seen[name].covariances[min(order, 1)]
-
-    def residuals(self, h: dict[str, Array]) -> dict[str, Array]:
-        """What is left of the seen values, of directions across themselves."""
-        return {name: own.across.T @ (own.rows[0] - h[name]) for name, own in self.seen.items()}
-
-    def _weighted(self, J: dict[str, Array], right: dict[str, Array], order: int) -> tuple[Array, Array]:
-        """Rows and right-hand sides over their standard deviations, twists over their units."""
-        units, rows, values = twist_units(self.robot), [], []
-        for name, b in right.items():
-            root = np.linalg.cholesky(self.covariance(name, order))
-            rows.append(np.linalg.solve(root, self.seen[name].across.T @ J[name] * units))
-            values.append(np.linalg.solve(root, b))
-        if not rows:
-            return np.zeros((0, len(units))), np.zeros(0)
+    def weighted(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Rows of J and what is seen less h, of a derivative, over standard deviations; twists over units."""
+        rows, values = [np.zeros((0, len(self.units)))], [np.zeros(0)]
+        for name, own in self.seen.items():
+            if len(own.rows) > order:
+                root = np.linalg.cholesky(own.covariances[min(order, 1)])
+                rows.append(np.linalg.solve(root, own.across.T @ J[name] * self.units))
+                values.append(np.linalg.solve(root, own.across.T @ (own.rows[order] - h[name])))
         return np.concatenate(rows), np.concatenate(values)
 
-    def step(self, h: dict[str, Array], J: dict[str, Array]) -> Array:
-        """Gauss's and Newton's step along the reduced twist."""
-        A, b = self._weighted(J, self.residuals(h), 0)
-        self._require_rank(A)
-        return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0] * twist_units(self.robot))
+    def rates(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> Array | None:
+        """Twist or its derivative from the rates that are seen; None where they do not determine it."""
+        A, b = self.weighted(order, h, J)
+        smallest = 1e-9 * max(float(np.max(np.abs(A), initial=0.0)), 1e-300)
+        return (
+            _least_squares(A, b) * self.units
+            if np.linalg.matrix_rank(A, tol=smallest) == A.shape[1]
+            else None
+        )
 
-    def _require_rank(self, A: Array) -> None:
+    def require_rank(self, A: Array) -> None:
+        """Check that what is seen determines the pose."""
         n = self.robot.motion.n
         scale = A / np.linalg.norm(A, axis=1, keepdims=True).clip(1e-300)
         singular, V = np.linalg.svd(scale, full_matrices=True)[1:]
@@ -199,28 +196,6 @@ class _Problem:
             f"what is seen of {self.robot.name} ({', '.join(self.seen) or 'nothing'}) does not determine its "
             f"pose: motion along {', '.join(dict.fromkeys(left))} is left open; more elements are needed"
         )
-
-    def solve(self, order: int, J: dict[str, Array], bias: dict[str, Array] | None) -> Array | None:
-        """Twist or its derivative from the rates that are seen; None where they do not determine it."""
-        right = {
-            name: own.across.T @ (own.rows[order] - (0.0 if bias is None else bias[name]))
-            for name, own in self.seen.items()
-            if len(own.rows) > order
-        }
-        A, b = self._weighted(J, right, order)
-        if (
-            np.linalg.matrix_rank(A, tol=1e-9 * max(float(np.max(np.abs(A), initial=0.0)), 1e-300))
-            < A.shape[1]
-        ):
-            return None
-        return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0] * twist_units(self.robot))
-
-    def pose_covariance(self, J: dict[str, Array]) -> Array:
-        """(J^T C^-1 J)^-1 (n, n)."""
-        none = {name: np.zeros(own.across.shape[1]) for name, own in self.seen.items()}
-        A, _ = self._weighted(J, none, 0)
-        units = twist_units(self.robot)
-        return np.asarray(np.linalg.inv(A.T @ A) * np.outer(units, units))
 
 
 class _Checked(NamedTuple):
@@ -249,10 +224,9 @@ def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _C
         )
     if not np.all(np.isfinite(rows)):
         raise KinematicsError(f"the element variable {variable.name} that is seen is not finite")
-    length = variable.kind in ("length", "point") or (
-        variable.kind == "coordinate" and not robot.joints[variable.number].primitives[0].is_rotation
-    )
-    sigma = (robot.size if length else 1.0) if what.sigma is None else what.sigma
+    sigma = what.sigma
+    if sigma is None:
+        sigma = robot.size if is_length(robot, variable) else 1.0
     across = np.eye(size)
     if variable.kind == "direction":
         norm = float(np.linalg.norm(rows[0]))
@@ -279,16 +253,3 @@ def _covariance(name: str, sigma: Any, across: Array) -> Array:
             "that is positive definite across it"
         )
     return np.asarray(own)
-
-
-def _moved(robot: Robot, x: Array, step: Array) -> Array:
-    """A pose moved by a step along the reduced twist: m, and rotation vectors in rad."""
-    layout = layout_of(robot.motion)
-    linear, turn = layout.split_v(step)
-    plain, quat = layout.split_x(x)
-    if turn is not None and quat is not None:
-        return np.asarray(layout.join_x(plain + linear, quat_multiply(quat_exp(turn), quat)))
-    # Angles change as the twist says: v = T dx.
-    n = len(step)
-    T = np.stack([twist_from_rates(robot, x, unit, np.zeros(n))[0] for unit in np.eye(n)], axis=1)
-    return np.asarray(x + np.linalg.solve(T, step))

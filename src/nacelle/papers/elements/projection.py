@@ -11,81 +11,88 @@ motion constraints u = M v project the sum of all legs on the motion of the nace
 Here A^T Gamma = F: [OAM]'s A is this A transposed and its b is -F. [OAM] counts all directions of the end
 point (r rows, for the five-bar three of which one is always zero), nacelle those in which it moves (n rows).
 
-Motion constraints: how every element moves with the nacelle ([OAM] section 5.3).
+The kinematic coordinates [dS'/du; dw/du] of a body ([OAM] (49), (50), Table 1) follow from the base outwards,
 
-The nacelle's bodies move with its rates w = [platform twist; rates of its joints]. Leg by leg the rates u of
-the elements follow from what keeps the leg together (`leg_bodies`), linear equations at a configuration,
+    B' = A' + d' x + d x',   w = x x x' + theta' x                                   [OAM] (12), (14), (30)
 
-    C_u u + C_w w = 0,     u = M w,     M = -C_u^+ C_w                           [OAM] (37), (41), (43), (55)
-
-What a leg's equations leave over, P C_w w = 0 with P = 1 - C_u C_u^+, and the loops of the nacelle determine
-in the same way those of w that depend on others. Differentiated: C_u u' + C_w w' + (C_u)' u + (C_w)' w = 0.
-
-Local forces and torques of elements ([OAM] section 4.2, Table 2), and their projection.
+with every point that lies off an element's line carried along as w x e. The motion constraints M ([OAM] (41),
+(43), (55)) are the rates of the elements at unit twists: an element of a body with angular velocity w has
+x' = w x x and theta' = w . x, and d' is what the body slides along x. On a universal joint whose first axis a
+is on the base that spin is (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7) leaves out; a strut between
+two spherical joints has an idle spin, and none about the line of their centres is taken.
 
 Every body has its own wrench, inertia less weight less what acts from outside; every joint with friction, a
 spring or a rotor has a force or moment e along each of its axes, which acts on the body behind the joint and,
 with the opposite sign, on the body before it. [OAM] (61) and Table 2 leave the second one out: the friction
 of a passive joint acts on the proximal bar too. All wrenches are those that the motion requires, so [OAM]'s
-have the other sign. On the motion basis u of a leg they are
-
-    F_u = sum over bodies of [dS'/du; dw/du]^T [f; n]                                    [OAM] (52)
+have the other sign.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
+from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics
-from nacelle.dynamics.state import State, state_at
-from nacelle.dynamics.wrench import body_wrench
+from nacelle.dynamics.state import State
+from nacelle.dynamics.wrench import body_wrenches
 from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.robot import has_mass
-from nacelle.papers.elements.chain import (
-    end_zeros,
-    free_rates,
-    leg_bodies,
-    motion_basis,
-    part_bodies,
-    part_states,
-)
-from nacelle.papers.elements.reading import UncoveredError, element_legs
+from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
     ElementGeometry,
     ElementLeg,
-    Rate,
-    Rigid,
-    cross_and_rate,
-    dotted,
-    resting,
-    solved_rates,
-    stacked,
-    times,
-    zero_rate,
+    Hold,
+    UncoveredError,
+    element_legs,
+    sample_motions,
+    welds,
 )
-from nacelle.spatial.scalar import Array, pack
-from nacelle.spatial.screw import AngularMotion, Wrench
-from nacelle.tree.actuation import JointAxis, joint_axes
+from nacelle.spatial.rotation import skew
+from nacelle.spatial.scalar import Array, divide, dot, pack
+from nacelle.spatial.screw import Wrench
+from nacelle.tree.actuation import closure_axes, joint_axes
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import point_acceleration, point_velocity
+from nacelle.tree.rates import moving_tree
+from nacelle.tree.spanning_tree import TreeMotion
+
+# States of an element that are vectors (3,); others are numbers.
+_VECTORS = ("A", "x")
+# Elements and tree give the same motions in sample poses within this part of the largest.
+_SAME = 1e-7
+
+
+class PartialVelocity(NamedTuple):
+    """How a rigid body moves with the motion basis u (m,) of a leg.
+
+    Attributes:
+        p: a point of the body (3,), m, base axes.
+        v: dp'/du (3, m).
+        w: dw/du (3, m).
+    """
+
+    p: Array
+    v: Array
+    w: Array
+
+    def at(self, point: Array) -> Array:
+        """dS'/du (3, m) of the body's point S at `point` (3,), base axes: v + w x r ([OAM] (14), (15))."""
+        return np.asarray(self.v - skew(point - self.p) @ self.w)
 
 
 class CarriedBody(NamedTuple):
-    """A body, or a part of one, that a leg carries: its motion over the leg's motion basis."""
+    """A body that a leg carries, the part of its wrenches that it carries, and its kinematic coordinates."""
 
     body: int
     share: float
-    rigid: Rigid
+    moved: PartialVelocity
 
 
 class LegMotion(NamedTuple):
@@ -93,110 +100,113 @@ class LegMotion(NamedTuple):
 
     Attributes:
         leg: the leg.
-        u: its motion basis from the reduced twist, u.M = M (m, n) ([OAM] (55)).
+        M: its motion basis from the reduced twist (m, n) ([OAM] (55)).
         carried: all bodies that it carries, over the motion basis.
     """
 
     leg: ElementLeg
-    u: Rate
+    M: Array
     carried: tuple[CarriedBody, ...]
 
 
-@dataclass(frozen=True)
-class ElementBodyMotion:
-    """How all elements of a robot move.
-
-    Attributes:
-        nacelle: how the bodies of the nacelle move with the reduced twist.
-        legs: how the elements of each leg move.
-    """
-
-    nacelle: Mapping[int, Rigid]
-    legs: tuple[LegMotion, ...]
+def element_motion(robot: Robot, motion: TreeMotion, U: Array) -> list[LegMotion]:
+    """How the elements of all legs move where the tree is, U (rates, n) its rates from the reduced twist."""
+    at = ElementGeometry(robot, motion.poses)
+    return [
+        LegMotion(leg, _motion_constraints(at, leg, motion, U), _carried_bodies(at, leg))
+        for leg in element_legs(mechanism_of(robot))
+    ]
 
 
-def element_motion(state: State, a: Array) -> ElementBodyMotion:
-    """All rates of the elements at the state's twist, and their derivatives at a = dv/dt (n,)."""
-    mechanism = state.mechanism
-    legs = element_legs(mechanism)
-    at = ElementGeometry(state.robot, state.now.motion.poses)
-    independent, dependent = mechanism.rate_structure.selections
-    v = Rate(np.eye(len(a)), state.moving.u[list(mechanism.independent)], a)
-    w = v.through(independent)
-    if mechanism.dependent:
-        depends, _ = solved_rates(
-            lambda depends, v: _zeros(at, legs, v.through(independent) + depends.through(dependent)),
-            len(mechanism.dependent),
-            v,
-        )
-        w = w + depends.through(dependent)
-    nacelle = _nacelle(at, w)
-    return ElementBodyMotion(nacelle, tuple(_leg_motion(at, leg, nacelle) for leg in legs))
-
-
-def _nacelle(at: ElementGeometry, w: Rate) -> dict[int, Rigid]:
-    """Motions of the nacelle's bodies from its rates w = [platform twist; its joints' rates]."""
-    robot, m, rates = at.robot, at.robot.platform_nv, mechanism_of(at.robot).nacelle_rates
-    rotation = zero_rate(w.M.shape[1]) if m == 3 else w[3:6]
-    bodies = {PLATFORM: Rigid(at.poses[PLATFORM].p, w[0:3], rotation)}
-    for j in robot.nacelle.joints:
-        joint = robot.joints[j]
-        body = bodies[joint.predecessor]
-        if joint.kind is not JointKind.FIXED:
-            F, p = at.frame(j), at.frame(j, on_successor=True).p
-            z = F.R[:, 2]
-            rate = times(w[m + rates.index(m + robot.v_slices[j].start)], z, body.fixed(z))
-            if joint.kind is JointKind.REVOLUTE:
-                body = Rigid(F.p, body.at(F.p), body.w + rate)
+def _motion_constraints(at: ElementGeometry, leg: ElementLeg, motion: TreeMotion, U: Array) -> Array:
+    """M (m, n): the rates of a leg's elements from the reduced twist."""
+    rows: list[Array] = []
+    for element, (A, x) in zip(leg.all_elements, at.lines(leg), strict=True):
+        J = motion.point_jacobian(element.body, A) @ U
+        for name in element.basis:
+            if name == "d":
+                tube = BASE if leg.prismatic is None else leg.rods[0].body
+                rows.append(x @ (J - motion.point_jacobian(tube, A) @ U)[:3])
             else:
-                reach = cross_and_rate(body.w, p - F.p, body.fixed(p - F.p) + rate.now)
-                body = Rigid(p, body.at(F.p) + reach + rate, body.w)
-        bodies[joint.successor] = body
-    return bodies
+                rows += list({"A": J[:3], "x": -skew(x) @ J[3:], "theta": [x @ J[3:]]}[name])
+    return np.stack(rows)
 
 
-def _zeros(at: ElementGeometry, legs: tuple[ElementLeg, ...], w: Rate) -> list[Rate]:
-    """What determines dependent motions: loops of the nacelle, and legs if the motion is parasitic."""
-    nacelle = _nacelle(at, w)
-    zeros: list[Rate] = []
-    for c in at.robot.nacelle.closures:
-        joint = at.robot.joints[c]
-        if joint.at_point:
-            continue
-        first, second = at.frame(c), at.frame(c, on_successor=True)
-        one, two = nacelle[joint.predecessor], nacelle[joint.successor]
-        zeros.append(two.at(second.p) - one.at(first.p))
-        for k in range(2 if joint.kind is JointKind.REVOLUTE else 3):
-            e = first.R[:, k]
-            zeros.append(dotted(two.w - one.w, e, one.fixed(e)))
-    if mechanism_of(at.robot).parasitic:
-        zeros += [_solved_leg(at, leg, nacelle)[1] for leg in legs]
-    return zeros
+# ---- kinematic coordinates
 
 
-def _solved_leg(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> tuple[Rate, Rate]:
-    """Rates of a leg's own elements, and what the leg forbids to the nacelle, over the nacelle's basis."""
-    held = nacelle[leg.rods[0].nacelle]
+def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, ...]:
+    """The bodies of a leg from the base outwards, then its parts of the nacelle."""
+    states, lines = _basis_rows(leg), at.lines(leg)
+    none = np.zeros((3, sum(len(rows) for own in states for rows in own.values())))
+    rest = before = PartialVelocity(np.zeros(3), none, none)
+    bodies: dict[int, PartialVelocity] = {}
+    if leg.driver is not None:
+        (A, x), own = lines[0], states[0]
+        moves = x[:, None] * own["d"] if "d" in own else none
+        before = bodies[leg.elements[0].body] = PartialVelocity(A, moves, _turning(x, own, none))
+    ends: list[PartialVelocity] = []
+    for k, rod in enumerate(leg.bars, start=leg.first_bar):
+        (A, x), own = lines[k], states[k]
+        end = bodies[rod.body] = PartialVelocity(A, before.at(A), _turning(x, own, none))
+        if rod.hold.cross is not None:
+            cross = end._replace(w=_turning_between(at, rod.hold, before.w, end.w))
+            bodies.setdefault(rod.hold.cross, cross)
+        if leg.moving is not None:
+            # P = A + d x: P' = A' + d' x + d x'
+            d = dot(x, at.ends(leg, rod)[1] - A)
+            end = PartialVelocity(A + x * d, end.v + x[:, None] * own["d"] + own["x"] * d, end.w)
+            bodies[leg.moving] = end
+        ends.append(end)
+    last = ends[0] if ends else before
+    if leg.fold is not None:
+        last = _close_parallelogram(at, leg.fold, bodies)
+    stem = welds(at.robot)
+    bodies |= {b: rest if stem[b] == BASE else bodies[stem[b]] for b in leg.leg.bodies if stem[b] != b}
+    carried = [CarriedBody(body, 1.0, moved) for body, moved in bodies.items()]
+    for k, part in enumerate(leg.parts, start=len(leg.elements)):
+        (A, x), own = lines[k], states[k]
+        holder = last if part.neighbour is None else bodies[part.neighbour]
+        moved = PartialVelocity(A, own["A"] if "A" in own else holder.at(A), _turning(x, own, none))
+        bodies[part.element.body] = moved
+        carried.append(CarriedBody(part.element.body, part.element.share, moved))
+    return tuple(carried)
 
-    def zeros(free: Rate, twist: Rate) -> list[Rate]:
-        moved = Rigid(held.p, twist[0:3], twist[3:6])
-        made = leg_bodies(at, leg, motion_basis(at, leg, free, moved))
-        return [*made.zeros, *end_zeros(at, leg, made.ends, moved)]
 
-    free, left = solved_rates(zeros, free_rates(leg), stacked([held.v, held.w]))
-    return motion_basis(at, leg, free, held), left
+def _basis_rows(leg: ElementLeg) -> list[dict[str, Array]]:
+    """For every element of a leg its states, each as rows (3 or 1, m) of the motion basis."""
+    sizes = [{name: 3 if name in _VECTORS else 1 for name in e.basis} for e in leg.all_elements]
+    rows = iter(np.eye(sum(size for own in sizes for size in own.values())))
+    return [{name: np.stack([next(rows) for _ in range(k)]) for name, k in own.items()} for own in sizes]
 
 
-def _leg_motion(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> LegMotion:
-    """A leg's motion basis from the nacelle's motion, then its bodies and parts over that basis."""
-    u = stacked([_solved_leg(at, leg, nacelle)[0], *part_states(at, leg, nacelle)])
-    own = Rate(np.eye(len(u.M)), u.now, u.next)
-    made = leg_bodies(at, leg, own)
-    parts = part_bodies(at, leg, own, made.ends[0][1])
-    carried_parts = (CarriedBody(p.element.body, p.element.share, parts[p.element.body]) for p in leg.parts)
-    return LegMotion(
-        leg, u, (*(CarriedBody(b, 1.0, rigid) for b, rigid in made.bodies.items()), *carried_parts)
-    )
+def _turning(x: Array, states: Mapping[str, Array], none: Array) -> Array:
+    """dw/du (3, m) of an element: x x x' + theta' x ([OAM] (12), (13)); none of one that does not turn."""
+    turn = skew(x) @ states["x"] if "x" in states else none
+    return turn + x[:, None] * states["theta"] if "theta" in states else turn
+
+
+def _turning_between(at: ElementGeometry, hold: Hold, before: Array, behind: Array) -> Array:
+    """dw/du (3, m) of the body between two revolutes: w_1 + q1' a, where q1' a + q2' b = w_2 - w_1."""
+    a, b = (at.axis(axis) for axis in hold.axes)
+    k = dot(a, b)
+    g = (a - b * k) * divide(1.0, 1.0 - k * k)
+    return np.asarray(before + np.outer(a, g @ (behind - before)))
+
+
+def _close_parallelogram(
+    at: ElementGeometry, fold: Parallelogram, bodies: dict[int, PartialVelocity]
+) -> PartialVelocity:
+    """Its rods start at the hub; its end, which is given, moves with the first one and turns as the hub."""
+    joints = at.robot.joints
+    hub = bodies[joints[fold.hub].successor]
+    for j in (fold.rod_a, fold.rod_b):
+        root, rod = at.frame(j).p, joints[j].successor
+        bodies[rod] = PartialVelocity(root, hub.at(root), bodies[rod].w)
+    tip = at.frame(fold.end).p
+    end = PartialVelocity(tip, bodies[joints[fold.rod_a].successor].at(tip), hub.w)
+    bodies[joints[fold.end].successor] = end
+    return end
 
 
 # ---- local forces and torques of elements ([OAM] section 4.2, Table 2), and their projection
@@ -210,72 +220,44 @@ class PointWrench(NamedTuple):
     wrench: Wrench
 
 
-def whole_bodies(motion: ElementBodyMotion) -> dict[int, Rigid]:
-    """How each body moves, whatever the motion basis is: for values and their derivatives."""
-    bodies = {BASE: resting(1)}
-    for leg in motion.legs:
-        bodies |= {body: rigid for body, _, rigid in leg.carried}
-    return bodies | dict(motion.nacelle)
-
-
-def body_forces(state: State, bodies: dict[int, Rigid]) -> list[PointWrench]:
-    """What inertia, weight and external wrenches require, about each body's origin."""
-    wrenches = []
-    for body in range(1, len(state.robot.bodies)):
-        if has_mass(state.robot, body) or body in state.external:
-            p, w = state.now.motion.poses[body].p, bodies[body].w
-            motion = bodies[body].at(p).next, w.now, w.next
-            wrenches.append(PointWrench(body, p, body_wrench(state, body, *motion)))
+def _required_wrenches(state: State, a: Array, physics: Physics) -> list[PointWrench]:
+    """What bodies require about their origins, and rotors, springs and friction on both bodies of a joint."""
+    motion, u_dot = state.now.motion, state.moving.U @ a + state.moving.bias
+    state = with_forces_between(state, physics)
+    bodies = body_wrenches(state, u_dot)
+    wrenches = [PointWrench(body, motion.poses[body].p, wrench) for body, wrench in bodies.items()]
+    for effort in joint_efforts(state, u_dot, physics):
+        wrenches += _pair(state, effort.joint, effort.number, effort.values)
     return wrenches
 
 
-def joint_forces(state: State, bodies: dict[int, Rigid], physics: Physics) -> list[PointWrench]:
-    """What rotors, springs and friction require, on both bodies of each joint."""
-    wrenches: list[PointWrench] = []
-    for index in loaded_joints(state.robot):
-        joint = state.robot.joints[index]
-        one, two = bodies[joint.predecessor], bodies[joint.successor]
-        for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, state.now.motion))):
-            v1, v2 = one.at(axis.point), two.at(axis.point)
-            rate = axis.along(v2.now - v1.now, two.w.now - one.w.now)
-            spin = relative_spin(axis, *(AngularMotion(body.w.now, body.w.next) for body in (one, two)))
-            acceleration = axis.along(v2.next - v1.next, spin)
-            effort = axis_effort(state, index, number, rate, acceleration, physics)
-            wrenches += _pair(joint, axis, effort)
-    return wrenches
-
-
-def actuator_pair(state: State, index: int) -> list[PointWrench]:
-    """A unit force of an actuator, on both bodies of its joint ([OAM] (16))."""
-    joint = state.robot.joints[index]
-    (axis,) = joint_axes(joint, *closure_frames(joint, state.now.motion))
-    return _pair(joint, axis, np.ones(1))
-
-
-def _pair(joint: Joint, axis: JointAxis, effort: Array) -> list[PointWrench]:
-    """A force or moment on the body behind a joint, and its opposite on the one before."""
+def _pair(state: State, index: int, number: int, effort: Array) -> list[PointWrench]:
+    """Efforts (k,) along an axis of a joint on the body behind it, and their opposite on the one before."""
+    joint, motion = state.robot.joints[index], state.now.motion
+    inside = index < state.robot.tree
+    axes = joint_axes(joint, *closure_frames(joint, motion)) if inside else closure_axes(joint, motion)
+    axis = axes[number]
     return [
         PointWrench(joint.successor, axis.point, axis.wrench(effort)),
         PointWrench(joint.predecessor, axis.point, axis.wrench(-effort)),
     ]
 
 
-def dynamic_coordinates(leg: LegMotion, wrenches: Sequence[PointWrench]) -> Array:
-    """Dynamic coordinates of a leg (m,): [dS'/du]^T f + [dw/du]^T n over its bodies ([OAM] (52))."""
-    total: Array = np.zeros(len(leg.u.M))
-    for body, share, rigid in leg.carried:
-        for wrench in wrenches:
-            if wrench.body == body:
-                f, n = wrench.wrench
-                total = total + (rigid.at(wrench.point).M.T @ f + rigid.w.M.T @ n) * share
+def _projected(legs: Sequence[LegMotion], wrenches: Sequence[PointWrench]) -> Array:
+    """Sum over legs of M^T F_u (n,), F_u = sum of [dS'/du]^T f + [dw/du]^T n (m,) ([OAM] (52), (56))."""
+    total: Array = np.zeros(legs[0].M.shape[1])
+    for leg in legs:
+        F: Array = np.zeros(len(leg.M))
+        for body, share, moved in leg.carried:
+            for wrench in wrenches:
+                if wrench.body == body:
+                    f, n = wrench.wrench
+                    F = F + (moved.at(wrench.point).T @ f + moved.w.T @ n) * share
+        total = total + leg.M.T @ F
     return np.asarray(total)
 
 
 # ---- the formulation by kinematic elements
-
-
-# Elements and tree give the same motions in the reference pose within this part of the largest.
-_SAME = 1e-7
 
 
 @lru_cache(maxsize=64)
@@ -286,7 +268,7 @@ def reason_not(mechanism: Mechanism) -> str:
     struts on the base, and shafts that a motor turns. Not covered are legs without elements (`leg_type`),
     spindles between universal joint and hinge (URS), screws on cylindrical joints, slides on the nacelle
     (PSPP), legs that share bodies, and nacelles with other joints than revolutes and slides. As a safeguard
-    the motions of all bodies in the reference pose are compared with those of the tree.
+    the motions of all bodies in sample poses are compared with those of the tree.
     """
     robot = mechanism.robot
     for leg in robot.legs:
@@ -297,35 +279,24 @@ def reason_not(mechanism: Mechanism) -> str:
         element_legs(mechanism)
     except UncoveredError as reason:
         return str(reason)
-    x, y = mechanism.reference
-    v = np.cos(np.arange(robot.motion.n) + 1.0)
-    state = state_at(robot, x, y, v)
-    if not _agrees(state, np.sin(np.arange(robot.motion.n) + 1.0)):
+    if not all(_agrees(mechanism, motion) for motion in sample_motions(mechanism)):
         return "the motion of its bodies is not that of its kinematic elements"
     return ""
 
 
-def _agrees(state: State, a: Array) -> bool:
-    """Whether elements and tree give the same velocities and accelerations to all bodies."""
-    motion = element_motion(state, a)
-    bodies = whole_bodies(motion)
-    u_dot = state.moving.U @ a + state.moving.bias
-    moved, expected = [], []
-    for body, pose in enumerate(state.now.motion.poses):
-        if body == 0:
-            continue
-        if body not in bodies:
-            return False
-        movers = state.now.motion.movers[body]
-        twist = state.moving.velocity.twists[body]
-        rate = state.moving.velocity.biases[body] + state.now.motion.columns[:, movers] @ u_dot[movers]
-        point = bodies[body].at(pose.p)
-        moved.append([point.now, bodies[body].w.now, point.next, bodies[body].w.next])
-        expected.append(
-            [point_velocity(twist, pose.p), twist[3:], point_acceleration(twist, rate, pose.p), rate[3:]]
-        )
-    difference = np.abs(np.array(moved) - np.array(expected))
-    return bool(np.all(difference <= _SAME * (1.0 + np.max(np.abs(expected)))))
+def _agrees(mechanism: Mechanism, motion: TreeMotion) -> bool:
+    """Whether elements and tree give the same twists to all bodies."""
+    robot = mechanism.robot
+    U = moving_tree(robot, mechanism.rate_structure, motion, np.zeros(robot.motion.n)).U
+    expected = {body: motion.jacobian(body) @ U for body in range(1, len(robot.bodies))}
+    largest = max(float(np.max(np.abs(J))) for J in expected.values())
+    legs = element_motion(robot, motion, U)
+    for leg in legs:
+        for body, _, moved in leg.carried:
+            J = np.concatenate([moved.at(motion.poses[body].p), moved.w]) @ leg.M
+            if float(np.max(np.abs(J - expected[body]))) > _SAME * (1.0 + largest):
+                return False
+    return {body for leg in legs for body, _, _ in leg.carried} == set(expected)
 
 
 def equation(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
@@ -339,24 +310,13 @@ def equation(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
     Returns:
         A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
     """
-    motion = element_motion(state, a)
-    state = with_forces_between(state, physics)
-    bodies = whole_bodies(motion)
-    wrenches = [*body_forces(state, bodies), *joint_forces(state, bodies, physics)]
-    rows = [
-        _projected(motion.legs, actuator_pair(state, actuator.joint)) for actuator in state.robot.actuators
-    ]
-    return pack(rows), _projected(motion.legs, wrenches)
+    legs = element_motion(state.robot, state.now.motion, state.moving.U)
+    # A unit force of each actuator, on both bodies of its joint ([OAM] (16)).
+    units = [_pair(state, actuator.joint, 0, np.ones(1)) for actuator in state.robot.actuators]
+    A = pack([_projected(legs, pair) for pair in units])
+    return A, _projected(legs, _required_wrenches(state, a, physics))
 
 
 def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist that the motion requires ([OAM] (56))."""
     return equation(state, a, physics)[1]
-
-
-def _projected(legs: tuple[LegMotion, ...], wrenches: list[PointWrench]) -> Array:
-    """Sum over legs of M^T F_u (n,) ([OAM] (56))."""
-    total: Array = np.zeros(legs[0].u.M.shape[1])
-    for leg in legs:
-        total = total + leg.u.M.T @ dynamic_coordinates(leg, wrenches)
-    return np.asarray(total)

@@ -34,7 +34,7 @@ from nacelle.kinematics.solve.weak import strengthened
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.from_inputs import element_arrays, element_shapes
-from nacelle.papers.elements.layout import ElementLayout, StateVariable
+from nacelle.papers.elements.layout import ElementLayout, is_length
 from nacelle.papers.elements.models import inverse_from_elements, regressor_from_elements
 from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
 from nacelle.pictures import Drawn
@@ -133,8 +133,11 @@ class ElementState(MeasuredState, Drawn):
 
     def pose(self) -> ElementPose:
         """The pose by linear forward kinematics: no iteration, and one solution."""
+        mechanism = mechanism_of(self.robot)
         found = native_elements(nacelle_motion, self.robot)(*self.arrays)
-        x = _reduced(self.robot, found["R"], found["p"], found["joints"])
+        x, _ = mechanism.chart.coordinates(Pose(np.asarray(found["R"]), np.asarray(found["p"])))
+        for k, name in enumerate(self.robot.motion.joint_names):
+            x[..., mechanism.layout.x_index(name)] = found["joints"][..., k]
         return ElementPose(x, np.asarray(found["v"]), np.asarray(found["a"]))
 
     def joints(self) -> JointMotion:
@@ -150,7 +153,7 @@ class ElementState(MeasuredState, Drawn):
             apart = np.abs(self.values[variable.name] - own.values[variable.name])
             if variable.is_vector:
                 apart = np.max(apart, axis=-1)
-            found[variable.name] = apart[..., 0] / (size if _is_length(self.robot, variable) else 1.0)
+            found[variable.name] = apart[..., 0] / (size if is_length(self.robot, variable) else 1.0)
         return found
 
     def check(self, tolerance: float = _CONSISTENT) -> None:
@@ -166,12 +169,6 @@ class ElementState(MeasuredState, Drawn):
                 f"the element state of {self.robot.name} is not consistent: {name} is {worst[name]:.2g} from "
                 f"where its pose has it (tolerance {tolerance:.2g}); `project_elements` makes it consistent"
             )
-
-
-def _is_length(robot: Robot, variable: StateVariable) -> bool:
-    if variable.kind == "coordinate":
-        return not robot.joints[variable.number].primitives[0].is_rotation
-    return variable.kind in ("length", "point")
 
 
 def require_elements(robot: Robot) -> None:
@@ -242,12 +239,3 @@ def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
         "a": pack([seconds[k] for k in mechanism.independent]),
         "joints": pack([atan2(step.s, step.c) if hasattr(step, "s") else step for step in joints] or [0.0]),
     }
-
-
-def _reduced(robot: Robot, R: Array, p: Array, joints: Array) -> Array:
-    """Reduced poses (..., nx) from the orientation and origin of the platform and the nacelle's joints."""
-    mechanism = mechanism_of(robot)
-    x, _ = mechanism.chart.coordinates(Pose(np.asarray(R), np.asarray(p)))
-    for k, name in enumerate(robot.motion.joint_names):
-        x[..., mechanism.layout.x_index(name)] = joints[..., k]
-    return x

@@ -1,4 +1,4 @@
-"""Kinematic elements ([OAM] section 3), bars, spindles, telescopes, screws: legs, places, rates.
+"""Kinematic elements ([OAM] section 3), bars, spindles, telescopes, screws: legs of them, and their places.
 
 An element has an input point A, a direction x (3,), a length d and a spin theta about x; those of them that
 move are its motion basis ([OAM] (26)). A leg is one of
@@ -9,21 +9,9 @@ move are its motion basis ([OAM] (26)). A leg is one of
     plane          a slider with a spherical joint on a face of the nacelle       PC5
     parallelogram  a driven bar or slider, a hub, and two bars side by side       PRPaR RRPaR
 
-and its last element is its part of the nacelle.
-
-Rates with their derivatives: what [OAM] adds up for a kinematic element.
-
-A rate r (k,) is linear in the entries of a motion basis u (c,): r = M u, M (k, c) the motion constraints
-([OAM] (41), (55)) or the kinematic coordinates ([OAM] (49), (50)), whichever u is. It is held with its value
-and the value of its derivative, so products with vectors that move are differentiated as they are made:
-
-    w x s       M = -skew(s) M_w,      (w x s)' = w' x s + w x s'
-    n . r       M = n^T M_r,           (n . r)' = n . r' + n' . r
-
-in base axes, m/s, rad/s and their derivatives. Rates C_u u + C_g g = 0 that vanish give some of them, u, from
-the others, g: first M and u, then, with u in the derivatives of the products, u' (`solved_rates`).
-
-Where the elements of a leg are: frames of joints, ends of rods, directions; base axes, m.
+read from the base to the nacelle, and its last element is its part of the nacelle: each body of the nacelle
+is split evenly among the legs that hold it ([OAM] section 3.2, figure 2), one without legs among those of its
+neighbours. The split is one of dynamics alone.
 
 A rod reaches from its input E (3,), on the driven bar or slider, to its output B on the nacelle; on a
 revolute joint with axis z, E is the point of the axis nearest to B,
@@ -33,143 +21,30 @@ revolute joint with axis z, E is the point of the axis nearest to B,
 A bar on a revolute joint points from its axis, perpendicular to it, to E: with c = E - F
 
     x = (c - z (z . c)) / |c - z (z . c)|                    the direction x of [OAM] section 3
+
+Base axes, m.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.legs.chain import on_axis
+from nacelle.kinematics.legs.leg_type import Group, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
+from nacelle.kinematics.mechanism.assembly import generic_poses
+from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, cross, divide, dot, norm, pack
-from nacelle.spatial.solve import least_squares
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A rate of k numbers over a motion basis of c; of one number if the arrays have a dimension less.
-
-    Attributes:
-        M: (k, c): the rate for unit values of the basis.
-        now: (k,) its value.
-        next: (k,) the value of its derivative.
-    """
-
-    M: Array
-    now: Array
-    next: Array
-
-    def __add__(self, other: Rate) -> Rate:
-        return Rate(self.M + other.M, self.now + other.now, self.next + other.next)
-
-    def __sub__(self, other: Rate) -> Rate:
-        return Rate(self.M - other.M, self.now - other.now, self.next - other.next)
-
-    def __getitem__(self, place: int | slice) -> Rate:
-        return Rate(self.M[place], self.now[place], self.next[place])
-
-    def through(self, A: Array) -> Rate:
-        """The rate A r for a constant matrix A: A M, and A times its values now and next."""
-        return Rate(A @ self.M, A @ self.now, A @ self.next)
-
-
-def zero_rate(count: int) -> Rate:
-    """The rate (3,) of what rests, over a basis of some numbers."""
-    return Rate(np.zeros((3, count)), np.zeros(3), np.zeros(3))
-
-
-def stacked(rates: Sequence[Rate]) -> Rate:
-    """Several rates as one, those of one number as a row each."""
-    return Rate(
-        np.concatenate([np.atleast_2d(rate.M) for rate in rates]),
-        pack([entry for rate in rates for entry in np.ravel(rate.now)]),
-        pack([entry for rate in rates for entry in np.ravel(rate.next)]),
-    )
-
-
-def cross_and_rate(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
-    """Give w x r for an angular velocity w and a vector r (3,) that has the rate r_rate; without: w x r."""
-    now = cross(w.now, r)
-    return Rate(-skew(r) @ w.M, now, cross(w.next, r) + cross(w.now, now if r_rate is None else r_rate))
-
-
-def times(rate: Rate, s: Array, s_rate: Array) -> Rate:
-    """A rate of one number times a vector s (3,) that has the rate s_rate."""
-    return Rate(np.outer(s, rate.M), s * rate.now, s * rate.next + s_rate * rate.now)
-
-
-def dotted(rate: Rate, n: Array, n_rate: Array) -> Rate:
-    """Give n . r for a rate r (3,) and a vector n (3,) that has the rate n_rate."""
-    return Rate(n @ rate.M, dot(n, rate.now), dot(n, rate.next) + dot(n_rate, rate.now))
-
-
-@dataclass(frozen=True)
-class Rigid:
-    """How a rigid body moves.
-
-    Attributes:
-        p: a point of the body (3,), m, base axes.
-        v: velocity of that point.
-        w: angular velocity.
-    """
-
-    p: Array
-    v: Rate
-    w: Rate
-
-    def at(self, point: Array) -> Rate:
-        """Velocity of the body's point at `point` (3,), base axes: v + w x r ([OAM] (14), (15))."""
-        return self.v + cross_and_rate(self.w, point - self.p)
-
-    def fixed(self, direction: Array) -> Array:
-        """Rate (3,) of a direction that is fixed to the body: w x direction."""
-        return cross(self.w.now, direction)
-
-
-def resting(count: int) -> Rigid:
-    """The base."""
-    return Rigid(np.zeros(3), zero_rate(count), zero_rate(count))
-
-
-def solved_rates(rows: Callable[[Rate, Rate], Sequence[Rate]], count: int, given: Rate) -> tuple[Rate, Rate]:
-    """Rates u (count,) for which rows(u, given) vanish, and what of the rows is left: least squares.
-
-    Args:
-        rows: rates of u and of the given ones that are zero, at least as many as u.
-        count: of unknown rates.
-        given: the given rates, over their basis of c numbers.
-
-    Returns:
-        u and the rows left, which no u meets; both over the basis of the given rates.
-    """
-    c = given.M.shape[1]
-    wide = Rate(np.concatenate([np.zeros((len(given.M), count)), given.M], axis=1), given.now, given.next)
-
-    def at(now: Array) -> Rate:
-        return stacked(rows(Rate(np.eye(count, count + c), now, np.zeros(count)), wide))
-
-    still_ = at(np.zeros(count))
-    C = still_.M[:, :count]
-    speed = least_squares(C, -np.concatenate([still_.M[:, count:], still_.now[:, None]], axis=1))
-    acceleration = least_squares(C, -at(speed.X[:, c]).next[:, None])
-    return (
-        Rate(speed.X[:, :c], speed.X[:, c], acceleration.X[:, 0]),
-        Rate(speed.left[:, :c], speed.left[:, c], acceleration.left[:, 0]),
-    )
-
-
-# ---- kinematic elements ([OAM] section 3): bars, spindles, telescopic elements and screws, and legs of them
-
-
-# States of an element that are vectors (3,); the others are numbers.
-_VECTORS = ("A", "x")
+from nacelle.spatial.scalar import Array, divide, dot, norm
+from nacelle.tree.spanning_tree import TreeMotion
 
 
 class FrameAxis(NamedTuple):
@@ -187,23 +62,14 @@ class Hold:
     Attributes:
         letter: "R", "U" or "S".
         joints: one joint, or two revolutes that act as a universal joint.
-        cross: the body between those two; None for one joint.
-        before: axis fixed to the body before; None for a spherical joint.
-        behind: axis fixed to the body behind; None for a spherical joint.
+        axes: the axes fixed to the body before and to the body behind; none of a spherical joint.
+        cross: the body between two joints; None for one.
     """
 
     letter: str
     joints: tuple[int, ...]
-    cross: int | None
-    before: FrameAxis | None
-    behind: FrameAxis | None
-
-    @property
-    def axes(self) -> tuple[FrameAxis, FrameAxis]:
-        """The axes fixed to the body before and to the body behind, which a spherical joint does not have."""
-        assert self.before is not None
-        assert self.behind is not None
-        return self.before, self.behind
+    axes: tuple[FrameAxis, ...] = ()
+    cross: int | None = None
 
 
 @dataclass(frozen=True)
@@ -287,24 +153,34 @@ class ElementLeg:
     parts: tuple[NacellePart, ...] = ()
 
     @property
+    def has_arm(self) -> bool:
+        """Whether a driven bar turns on the base."""
+        return self.driver is not None and self.elements[0].basis == ("x",)
+
+    @property
+    def first_bar(self) -> int:
+        """Place of its first rod, or of its strut, among its elements."""
+        return len(self.elements) - len(self.bars)
+
+    @property
+    def bars(self) -> tuple[ElementRod, ...]:
+        """Its rods or its strut that are elements: none of a slider on a plane."""
+        return () if self.form == "plane" else self.rods
+
+    @property
     def all_elements(self) -> tuple[KinematicElement, ...]:
         """Its own elements, then its parts of the nacelle."""
         return (*self.elements, *(part.element for part in self.parts))
 
 
-def split_states(elements: tuple[KinematicElement, ...], u: Rate) -> list[dict[str, Rate]]:
-    """The rates of elements by the names of their states, out of their motion basis u."""
-    states, start = [], 0
-    for element in elements:
-        own = {}
-        for name in element.basis:
-            own[name] = u[start : start + 3] if name in _VECTORS else u[start]
-            start += 3 if name in _VECTORS else 1
-        states.append(own)
-    return states
-
-
 # ---- where the elements of a leg are: frames of joints, ends of rods, directions; base axes, m
+
+
+class Line(NamedTuple):
+    """Input point A (3,), m, and direction x (3,) of an element, base axes."""
+
+    A: Array
+    x: Array
 
 
 @dataclass(frozen=True)
@@ -328,6 +204,11 @@ class ElementGeometry:
     def origin(self, joint: int, body: int) -> Array:
         """Origin (3,), base axes, m, of a joint's frame on one of its bodies."""
         return np.asarray(self.frame(joint, on_successor=self.robot.joints[joint].successor == body).p)
+
+    def local_origin(self, joint: int, body: int) -> Array:
+        """The same in the frame of the body, as numbers."""
+        own = self.robot.numeric.joints[joint]
+        return np.asarray((own.frame_successor if own.successor == body else own.frame_predecessor).p)
 
     def centre(self, hold: Hold) -> Array:
         """The point (3,), base axes, m, about which a hold rotates: a joint's, or of two axes."""
@@ -355,27 +236,245 @@ class ElementGeometry:
         E, B = self.ends(leg, rod)
         return unit_vector(B - E)
 
-    def bar_direction(self, leg: ElementLeg) -> Array:
-        """Unit direction (3,), base axes, of the driven bar: perpendicular to its axis, towards its end."""
+    def arm(self, leg: ElementLeg) -> Array:
+        """The driven bar (3,), base axes, m: perpendicular to its axis, to the input of the first rod."""
         assert leg.driver is not None
         F = self.frame(leg.driver)
         z, arm = F.R[:, 2], self.ends(leg, leg.rods[0])[0] - F.p
-        return unit_vector(arm - z * dot(z, arm))
+        return np.asarray(arm - z * dot(z, arm))
 
-    def part_input(self, part: NacellePart) -> Array:
-        """Input point (3,), base axes, m, of a part of the nacelle."""
-        return self.origin(part.joint, part.element.body)
+    def lines(self, leg: ElementLeg) -> list[Line]:
+        """Input points and directions of all elements of a leg, in their order."""
+        lines = []
+        if leg.driver is not None:
+            F = self.frame(leg.driver)
+            lines.append(Line(F.p, unit_vector(self.arm(leg)) if leg.has_arm else F.R[:, 2]))
+        lines += [Line(self.ends(leg, rod)[0], self.direction(leg, rod)) for rod in leg.bars]
+        return lines + [self._part_line(part.joint, part.element.body) for part in leg.parts]
 
-    def part_direction(self, part: NacellePart) -> Array:
-        """Unit direction (3,), base axes, of a part of the nacelle: to the body's origin, or an axis."""
-        body = part.element.body
-        own = self.robot.numeric.joints[part.joint]
-        local = (own.frame_successor if own.successor == body else own.frame_predecessor).p
-        if float(np.linalg.norm(local)) < 1e-9 * self.robot.numeric.size:
-            return np.asarray(self.poses[body].R[:, 0])
-        return unit_vector(self.poses[body].p - self.part_input(part))
+    def _part_line(self, joint: int, body: int) -> Line:
+        """A part of the nacelle: from the joint at its input to the body's origin, or along an axis."""
+        A = self.origin(joint, body)
+        if float(np.linalg.norm(self.local_origin(joint, body))) < 1e-9 * self.robot.numeric.size:
+            return Line(A, self.poses[body].R[:, 0])
+        return Line(A, unit_vector(self.poses[body].p - A))
 
 
 def unit_vector(r: Array) -> Array:
     """Give r / |r| (3,)."""
     return np.asarray(r * divide(1.0, norm(r)))
+
+
+# ---- how a robot's bodies are grouped into elements, read from the types of its legs
+
+
+class UncoveredError(ValueError):
+    """A robot cannot be written as elements; the message is one sentence that says why."""
+
+
+@lru_cache(maxsize=64)
+def sample_motions(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
+    """The robot at the reference and at some poses around it."""
+    poses = generic_poses(mechanism.robot, mechanism.assembly)
+    return (mechanism.assembly.motion, *(motion for motion, _ in poses))
+
+
+@lru_cache(maxsize=64)
+def element_legs(mechanism: Mechanism) -> tuple[ElementLeg, ...]:
+    """Group all bodies of a robot into elements.
+
+    Raises:
+        UncoveredError: if it cannot be done.
+    """
+    robot = mechanism.robot
+    for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+        joint = robot.joints[j]
+        slides = (JointKind.PRISMATIC,) if j < robot.tree else ()
+        allowed = (JointKind.REVOLUTE, JointKind.FIXED, *slides)
+        if joint.kind not in allowed and not joint.at_point:
+            raise UncoveredError(
+                f"{joint.kind} joints inside the nacelle ({joint.name}) are not covered by elements"
+            )
+    legs = [_Reader(mechanism, leg).read() for leg in robot.legs]
+    return _with_parts(robot, legs)
+
+
+class _Reader:
+    """Reads one leg."""
+
+    def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
+        self.robot, self.leg = mechanism.robot, leg
+        self.at = ElementGeometry(mechanism.robot, mechanism.assembly.motion.poses)
+        self.stem = welds(mechanism.robot)
+
+    def fail(self, reason: str) -> UncoveredError:
+        return UncoveredError(f"leg {self.leg.name!r} {reason}")
+
+    def read(self) -> ElementLeg:
+        kind = leg_type(self.robot, self.leg)
+        if kind.parallelogram is not None and kind.closed_form:
+            return self._parallelogram(kind.parallelogram)
+        if not kind.trunk:
+            raise self.fail(f"is not covered by elements: {kind.reason}")
+        match [group.letter for group in kind.trunk]:
+            case ["R" | "P"] if kind.branches:
+                return self._bars(kind.trunk[0], kind.branches)
+            case _ if kind.branches:
+                raise self.fail("branches in a way that is not covered by elements")
+            case ["P", "C5"] if kind.trunk[1].joints[0].kind is JointKind.PLANAR_SPHERICAL:
+                return self._plane(*kind.trunk)
+            case ["R" | "P", one, two] if "P" not in (one, two):
+                return self._bars(kind.trunk[0], (kind.trunk[1:],))
+            case ["R", "U", "P", "U"]:
+                return self._strut(kind.trunk[1:], kind.trunk[0])
+            case [_, "P", _]:
+                return self._strut(kind.trunk, None)
+        raise self.fail(
+            f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({kind.name})"
+        )
+
+    def _hold(self, group: Group) -> Hold:
+        first, last = group.joints[0], group.joints[-1]
+        joints = tuple(joint.joint for joint in group.joints)
+        match [joint.kind for joint in group.joints]:
+            case [JointKind.SPHERICAL | JointKind.POINT]:
+                return Hold("S", joints)
+            case [JointKind.UNIVERSAL]:
+                axes = FrameAxis(first.joint, False, 0), FrameAxis(first.joint, True, 1)
+                return Hold("U", joints, axes if first.forward else axes[::-1])
+            case [JointKind.REVOLUTE] | [JointKind.REVOLUTE, JointKind.REVOLUTE]:
+                axes = FrameAxis(first.joint, not first.forward, 2), FrameAxis(last.joint, last.forward, 2)
+                return Hold(group.letter, joints, axes, self.stem[first.after] if len(joints) > 1 else None)
+        names = ", ".join(f"{self.robot.joints[j].name}, {self.robot.joints[j].kind}" for j in joints)
+        raise self.fail(f"has a joint ({names}) where elements need R, U, S or a slide")
+
+    def _ends(self, first: Group, last: Group) -> tuple[Hold, Hold]:
+        """The joints at the two ends of a rod or strut."""
+        if last.after not in self.robot.nacelle.bodies:
+            raise self.fail("does not end at the nacelle with a joint that moves")
+        hold, end = self._hold(first), self._hold(last)
+        if len(end.joints) > 1:
+            raise self.fail(
+                "has a body in the universal joint at the nacelle, which is not covered by elements"
+            )
+        return hold, end
+
+    def _rod(self, groups: tuple[Group, ...]) -> ElementRod:
+        if len(groups) != 2:
+            raise self.fail("has joints between its elements that are not covered")
+        body, tip = self.stem[groups[1].before], groups[1].joints[0].joint
+        return ElementRod(body, *self._ends(*groups), tip, groups[1].after)
+
+    def _driver(self, joint: int, body: int) -> KinematicElement:
+        letter, basis = ("B", "x") if self.robot.joints[joint].kind is JointKind.REVOLUTE else ("T", "d")
+        return KinematicElement(self.robot.bodies[body].name, letter, body, (basis,))
+
+    def _bars(self, driver: Group, branches: tuple[tuple[Group, ...], ...]) -> ElementLeg:
+        rods = tuple(self._rod(groups) for groups in branches)
+        if len({rod.nacelle for rod in rods}) > 1:
+            raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
+        joint = driver.joints[0].joint
+        elements = (self._driver(joint, self.stem[driver.after]), *(self._bar(rod) for rod in rods))
+        return ElementLeg(self.leg, "bars", joint, rods, elements=elements)
+
+    def _bar(self, rod: ElementRod) -> KinematicElement:
+        spins = "U" in (rod.hold.letter, rod.end.letter)
+        return KinematicElement(
+            self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",)
+        )
+
+    def _plane(self, prismatic: Group, face: Group) -> ElementLeg:
+        body, driver, tip = self.stem[prismatic.after], prismatic.joints[0].joint, face.joints[0].joint
+        ball = Hold("S", (tip,))
+        rod = ElementRod(body, ball, ball, tip, face.after)
+        return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
+
+    def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
+        first, between, last = groups
+        hold, end = self._ends(first, last)
+        tip, prismatic = last.joints[0].joint, between.joints[0].joint
+        tube, moving = self.stem[between.before], self.stem[between.after]
+        rod = ElementRod(tube, hold, end, tip, last.after)
+        reach = self.at.frame(tip).p - self.at.centre(hold)
+        flip = 1.0 if float(self.at.frame(prismatic).R[:, 2] @ reach) > 0.0 else -1.0
+        name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
+        strut = KinematicElement(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
+        if motor is None:
+            form, driver, elements = "strut", None, [strut]
+        else:
+            far, shaft = motor.joints[0].far, self.stem[motor.after]
+            if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
+                raise self.fail("has a shaft whose joint is not on the motor's axis")
+            spindle = KinematicElement(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
+            form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
+        return ElementLeg(self.leg, form, driver, (rod,), prismatic, moving, flip, elements=tuple(elements))
+
+    def _parallelogram(self, fold: Parallelogram) -> ElementLeg:
+        joints = self.robot.joints
+        arm, hub = joints[fold.root].successor, joints[fold.hub].successor
+        axes = FrameAxis(fold.hub, False, 2), FrameAxis(fold.rod_a, True, 2)
+        hold = Hold("U", (fold.hub, fold.rod_a), axes, hub)
+        end = Hold("R", (fold.wrist,), (FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2)))
+        nacelle = joints[fold.wrist].successor
+        rods = tuple(
+            ElementRod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
+        )
+        elements = (self._driver(fold.root, arm), *(self._bar(rod) for rod in rods))
+        return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
+
+
+class _Way(NamedTuple):
+    """How a leg reaches a body of the nacelle: by which joint, and past which other body of it."""
+
+    joint: int
+    neighbour: int | None = None
+
+
+def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
+    """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
+    # By body and leg.
+    ways: dict[int, dict[int, _Way]] = {}
+    for k, leg in enumerate(legs):
+        ways.setdefault(leg.rods[0].nacelle, {})[k] = _Way(leg.rods[0].tip)
+    links = [
+        (j, *ends)
+        for j in (*robot.nacelle.joints, *robot.nacelle.closures)
+        if not (joint := robot.joints[j]).at_point
+        for ends in permutations((joint.predecessor, joint.successor))
+    ]
+    while len(ways) < len(robot.nacelle.bodies):
+        newly: dict[int, dict[int, _Way]] = {}
+        for j, body, other in links:
+            if body not in ways:
+                for k in ways.get(other, ()):
+                    newly.setdefault(body, {}).setdefault(k, _Way(j, other))
+        if not newly:
+            raise UncoveredError("some bodies of the nacelle hang on none of its legs")
+        ways |= newly
+    return tuple(
+        replace(
+            leg,
+            parts=tuple(_part(robot, leg, body, way[k], len(way)) for body, way in ways.items() if k in way),
+        )
+        for k, leg in enumerate(legs)
+    )
+
+
+def _part(robot: Robot, leg: ElementLeg, body: int, way: _Way, count: int) -> NacellePart:
+    """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
+    joint, neighbour = way
+    kind = robot.joints[joint].kind
+    hinged = leg.form != "plane" if neighbour is None else kind in (JointKind.REVOLUTE, JointKind.FIXED)
+    rotation = () if robot.nacelle.kind == "point" else ("x", "theta")
+    name = f"{robot.bodies[body].name}/{leg.leg.name}"
+    element = KinematicElement(name, "B", body, rotation if hinged else ("A", *rotation), 1.0 / count)
+    return NacellePart(element, joint, neighbour)
+
+
+def welds(robot: Robot) -> tuple[int, ...]:
+    """For each body the one that it is fixed to, by fixed joints of the tree; else itself."""
+    stem = list(range(len(robot.bodies)))
+    for joint in robot.tree_joints:
+        if joint.kind is JointKind.FIXED and joint.successor not in robot.nacelle.bodies:
+            stem[joint.successor] = stem[joint.predecessor]
+    return tuple(stem)
