@@ -26,8 +26,8 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import sample_states
-from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, JointKind, Stop
+from nacelle.model.leg import Damper, LineSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of
