@@ -1,7 +1,5 @@
 """Drives between the commands of a controller and the joints: numbers, LuGre friction, stiction.
 
-What drives of a robot do between the commands of a controller and its joints, as numbers.
-
 LuGre friction: bristles that bend while two surfaces stick, and slip beyond their static friction.
 
 With w the rate of a joint and b the mean deflection of the bristles (rad or m)
