@@ -326,10 +326,11 @@ class DrivenPlant(CompiledPlant):
 
     def _lifted(self, event: Event | EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
+        words: Callable[[int, Array], str] | None = event.words
         return EventGroup(
             event.names,
             lambda t, s: event.values(t, self.plant_states(s)),
-            event.words and (lambda place, s: event.words(place, self.plant_states(s))),
+            None if words is None else lambda place, s: words(place, self.plant_states(s)),
         )
 
     # ---- what results show

@@ -202,7 +202,10 @@ class DriveReader:
                 (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
             )
         joint = Joint(
-            *("", kind, BASE, BASE),
+            name="",
+            kind=kind,
+            predecessor=BASE,
+            successor=BASE,
             friction=self.friction(spec, kind, (*path, "friction")),
             springs=self.springs(spec, kind, (*path, "spring")),
             limits=self.limits(spec.limits, kind, (*path, "limits")),
