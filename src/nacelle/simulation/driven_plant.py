@@ -38,7 +38,6 @@ from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, Compilable, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import (
-    Derivative,
     Event,
     EventGroup,
     ImplicitlyStepped,
@@ -121,21 +120,6 @@ _STABLE = 2.7
 # Part of the time constant of lags and sticking bristles that a step is by default; of sliding bristles,
 # which need not be followed but must not grow.
 _FOLLOWED, _SLIDING = 0.25, 0.5
-
-
-def accelerations_per_force(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
-    """Accelerations W (actuators, actuators) of the actuated joints per force, rad/s^2 or m/s^2 per N m or N.
-
-    Args:
-        f: derivative of a plant's state at forces; it is linear in them, and they change rates alone.
-        rates: rates of the actuated joints (..., actuators) at states; linear in the rates of the plant.
-        s: state of the plant (size,).
-        forces: of each actuator one that its drive can give (actuators,), N m or N.
-    """
-    still = f(s, np.zeros(len(forces)))
-    moved = np.array([s, *(s + f(s, row) - still for row in np.diag(forces))])
-    w = rates(moved)
-    return np.asarray((w[1:] - w[0]).T / forces)
 
 
 def sticking_rate(drives: DriveNumbers, W: Array) -> float:
@@ -255,21 +239,25 @@ class DrivenPlant(CompiledPlant):
             return self.plant.suited_method(self.plant_states(s))
         return "dop853"
 
-    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
-        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+    def rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
+
+        The mobility W (actuators, actuators) are accelerations per force, rad/s^2 or m/s^2 per N m or N, from
+        forces that the drives can give. A plant's derivative is linear in them, and they change its rates
+        alone, in which those of the joints are linear.
+        """
         count, lagged = self.inputs, self.numbers.lagged
         if not self.numbers.bristled:
             return np.zeros(count), np.zeros((count, count))
-        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
+        f, own, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
 
-        def accelerated(own: Array, force: Array) -> Array:
+        def accelerated(force: Array) -> Array:
             return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
 
-        forces = np.minimum(1.0, self.numbers.limit)
-        W = accelerations_per_force(
-            accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces
-        )
-        return self.encoders(s)[1], W
+        forces, still = np.minimum(1.0, self.numbers.limit), accelerated(np.zeros(count))
+        moved = np.array([own, *(own + accelerated(force) - still for force in np.diag(forces))])
+        w = self.encoders(moved)[1]
+        return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
 
     def default_step(self, s: Array) -> float:
         """A fixed step (s) that follows the plant, the current loops and the bristles from a state on.
@@ -278,7 +266,7 @@ class DrivenPlant(CompiledPlant):
         """
         steps = [self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP]
         steps += [_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged]
-        w, W = self._rates_and_mobility(s)
+        w, W = self.rates_and_mobility(s)
         sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
         steps += [_FOLLOWED / sticking] if sticking else []
         steps += [_SLIDING / sliding] if sliding else []
@@ -291,7 +279,7 @@ class DrivenPlant(CompiledPlant):
             reason = self.plant.reason_unstable(self.plant_states(s), step)
         if reason:
             return reason
-        w, W = self._rates_and_mobility(s)
+        w, W = self.rates_and_mobility(s)
         rates = {
             "current loops": max((1.0 / self.numbers.lag[i] for i in self.numbers.lagged), default=0.0),
             "bristles of joints that stick": sticking_rate(self.numbers, W),
