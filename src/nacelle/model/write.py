@@ -106,10 +106,7 @@ class _Writer:
     # ---- parts
 
     def reference(self, pose: Pose) -> dict[str, Any]:
-        data: dict[str, Any] = {"position": [float(v) for v in pose.p]}
-        if not np.array_equal(pose.R, np.eye(3)):
-            data["rotation"] = {"matrix": pose.R.tolist()}
-        return data
+        return {"position": [float(v) for v in pose.p], **_rotation(pose)}
 
     def nacelle(self) -> dict[str, Any]:
         robot, spec = self.robot, self.robot.nacelle
@@ -263,13 +260,13 @@ def _pair(limits: Interval) -> list[float | None]:
     return [end if math.isfinite(end) else None for end in limits]
 
 
+def _rotation(pose: Pose) -> dict[str, Any]:
+    return {} if np.array_equal(pose.R, np.eye(3)) else {"rotation": {"matrix": pose.R.tolist()}}
+
+
 def _frame(key: str, pose: Pose) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if np.any(pose.p):
-        data["translation"] = [float(v) for v in pose.p]
-    if not np.array_equal(pose.R, np.eye(3)):
-        data["rotation"] = {"matrix": pose.R.tolist()}
-    return {key: data} if data else {}
+    data = {"translation": [float(v) for v in pose.p]} if np.any(pose.p) else {}
+    return _filled({key: data | _rotation(pose)})
 
 
 def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:

@@ -321,15 +321,12 @@ class Simulation(Drawn):
 
     # ---- files
 
-    def _columns(self) -> tuple[list[str], list[str], Array]:
+    def to_csv(self, path: str | Path) -> None:
+        """Write times, poses, twists and forces as CSV."""
         x, v, inputs = self.plant.labels
         names = ["t", *(name for name, _ in (*x, *v, *inputs))]
         units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
-        return names, units, np.column_stack([self.t, self.x, self.v, self.inputs])
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write times, poses, twists and forces as CSV."""
-        write_table(Path(path), *self._columns())
+        write_table(Path(path), names, units, np.column_stack([self.t, self.x, self.v, self.inputs]))
 
     def to_npz(self, path: str | Path) -> None:
         """Write the same arrays, with the raw states, as npz."""

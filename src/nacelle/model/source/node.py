@@ -83,6 +83,13 @@ class Node:
         """What it was made from; a node that was written as it is comes from itself."""
         return self.made_from or Origin(self)
 
+    @property
+    def children(self) -> list[Node]:
+        """The nodes right below it."""
+        if isinstance(self.value, dict):
+            return list(self.value.values())
+        return self.value if isinstance(self.value, list) else []
+
     def plain(self) -> Any:
         """Give the value as plain Python data."""
         if isinstance(self.value, dict):
@@ -111,12 +118,8 @@ class Node:
     def walk(self) -> Iterator[Node]:
         """Give this node and all nodes below it."""
         yield self
-        if isinstance(self.value, dict):
-            for child in self.value.values():
-                yield from child.walk()
-        elif isinstance(self.value, list):
-            for child in self.value:
-                yield from child.walk()
+        for child in self.children:
+            yield from child.walk()
 
 
 @dataclass(frozen=True)
