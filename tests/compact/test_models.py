@@ -31,7 +31,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.kinematics.solve.weak import WEAK_PIVOT
-from nacelle.model.between import Damper, LineSpring
+from nacelle.model.leg import Damper, LineSpring
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same

@@ -14,9 +14,9 @@ import nacelle
 from nacelle import robots
 from nacelle.errors import DescriptionError, ParameterError, Problem
 from nacelle.kinematics.mechanism.check import check_robot, implausible_masses
-from nacelle.model.between import Damper
 from nacelle.model.data import hanging_chains
 from nacelle.model.joint import LETTERS, LOCKS, MOTION, Joint, JointKind, Primitive, Spring, neutral
+from nacelle.model.leg import Damper
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.platform import AXES, NAMED_MOTIONS, Motion, MotionError, parse_motion
 from nacelle.model.read import read_data, read_file, read_text

@@ -20,8 +20,7 @@ from nacelle.kinematics.pose_input import is_angle
 from nacelle.model.description.fields import Strict, fault, message_and_hint, read, units_of
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import Source
-from nacelle.model.source.python import node_from_python
+from nacelle.model.source.node import Source, node_from_python
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import QUANTITIES, SI, Quantity, UnitError, axis_quantity, parse_quantity
 from nacelle.spatial.scalar import Array

@@ -53,9 +53,8 @@ from typing import NamedTuple
 
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
-from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, Stop
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, Damper, LineSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
 from nacelle.spatial.screw import Wrench

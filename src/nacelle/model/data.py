@@ -1,12 +1,4 @@
-"""A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed.
-
-The record of a robot's free numbers: their names and values, and how all numbers follow from them.
-
-Chains of the nacelle's mechanism: written as legs, they hang on it alone, or on the base alone.
-
-All chains of a robot without a nacelle are such. Their bodies and joints have the names of legs ("arm.hip"),
-and are bodies and joints of `robot.nacelle`.
-"""
+"""A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed."""
 
 from __future__ import annotations
 
@@ -22,9 +14,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.joint import UNBOUNDED, Interval, Joint
-from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.leg import BASE, PLATFORM, Body, Damper, Leg, LineSpring, Nacelle, TorsionSpring
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.program.program import Program
 from nacelle.spatial.pose import Pose, identity
@@ -41,7 +32,7 @@ def nearby(values: Any, seed: int = SEED) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a description declares.
+    """The free numbers that a description declares, and how all numbers of the robot follow from them.
 
     Attributes:
         names: of the free numbers.
@@ -72,7 +63,7 @@ class Declaration(Protocol):
         ...
 
 
-# ---- A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed
+# ---- the robot
 
 
 @dataclass(frozen=True)
@@ -369,6 +360,9 @@ def _exact(value: Any) -> Any:
 
 
 # ---- chains of the nacelle's mechanism: written as legs, they hang on it alone, or on the base alone
+
+# All chains of a robot without a nacelle are such. Their bodies and joints have the names of legs
+# ("arm.hip"), and are bodies and joints of `robot.nacelle`.
 
 
 def chain_name(name: str) -> str:

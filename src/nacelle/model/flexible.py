@@ -171,7 +171,10 @@ def beam_of(robot: Robot, index: int) -> Beam:
         raise BeamError(
             body, "section", "the base and the platform are rigid", "leave section and material out"
         )
-    attached = dict(_attachments(robot, index))
+    attached = {
+        j: (joint.frame_predecessor if joint.predecessor == index else joint.frame_successor).p
+        for j, joint in ((j, robot.joints[j]) for j in robot.joints_at(index))
+    }
     inward = next(j for j, joint in enumerate(robot.tree_joints) if joint.successor == index)
     start, end = _beam_span(robot, index, attached, inward)
     length = float(np.linalg.norm(end - start))
@@ -243,15 +246,6 @@ def _joints_at_ends(
         )
     others = [j for j in parts if j != inward]
     return (inward, *(j for j in others if parts[j] <= 0.5)), tuple(j for j in others if parts[j] > 0.5)
-
-
-def _attachments(robot: Robot, index: int) -> Iterator[tuple[int, Array]]:
-    """Joints of a body, with their places in its frame."""
-    for j, joint in enumerate(robot.joints):
-        if joint.predecessor == index:
-            yield j, joint.frame_predecessor.p
-        elif joint.successor == index:
-            yield j, joint.frame_successor.p
 
 
 def _axes(body: Body, x: Array, given: Any) -> Array:

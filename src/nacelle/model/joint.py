@@ -22,9 +22,9 @@ combination of coordinates of revolute and prismatic joints of the tree.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Scalar, absolute, maximum, minimum
@@ -323,3 +323,27 @@ def neutral(kind: JointKind) -> tuple[float, ...]:
     for primitive in MOTION[kind]:
         values += [0.0, 0.0, 0.0, 1.0] if primitive is Primitive.SPHERICAL else [0.0]
     return tuple(values)
+
+
+_T = TypeVar("_T")
+
+
+def with_other_order(joint: Joint) -> Joint:
+    """A C5 joint as one of the other kind: u, v, rotation (planar-spherical) or rotation, u, v."""
+    if joint.kind is JointKind.PLANAR_SPHERICAL:
+        other, axes, coordinates = JointKind.SPHERICAL_PLANAR, 2, 2
+    else:
+        other, axes, coordinates = JointKind.PLANAR_SPHERICAL, 1, 4
+
+    def moved(entries: tuple[_T, ...], count: int = axes) -> tuple[_T, ...]:
+        return (*entries[count:], *entries[:count])
+
+    return replace(
+        joint,
+        kind=other,
+        friction=moved(joint.friction),
+        springs=moved(joint.springs),
+        stops=moved(joint.stops),
+        limits=moved(joint.limits),
+        guess=moved(joint.guess, coordinates),
+    )

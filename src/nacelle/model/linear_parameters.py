@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nacelle.errors import ParameterError
-from nacelle.model.between import LineSpring
 from nacelle.model.joint import Joint, Spring, Stop
+from nacelle.model.leg import LineSpring
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.spatial.linear_form import LinearForm

@@ -1,10 +1,6 @@
-"""The numbers of a robot: as one vector by groups, and those of them that are free.
+"""The numbers of a robot: as one vector by groups, and those of them that are free, given at run time.
 
-The numbers of a robot as one vector, by groups, and back.
-
-The free numbers of a robot: what may be given at run time, by groups.
-
-They are those that its description declares (`nacelle.model.build.declared`). Where a robot has been
+The free ones are those that its description declares (`nacelle.model.build.declared`). Where a robot has been
 changed since, so that a number is not what the description makes of it (another payload, another vector of
 parameters), the number itself is free, unless it is 0 or belongs to a rotation.
 """
@@ -18,10 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.between import LineSpring, TorsionSpring
 from nacelle.model.data import Record, RobotData, nearby
 from nacelle.model.joint import FrictionTerm, Joint
-from nacelle.model.leg import Body
+from nacelle.model.leg import Body, LineSpring, TorsionSpring
 from nacelle.model.platform import Payload
 from nacelle.program.program import Program, Variable
 from nacelle.program.trace import Trace, graph_of, linear

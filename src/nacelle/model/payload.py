@@ -136,8 +136,7 @@ def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
     tools = {tool.name: tool for tool in robot.tools}
     if on in tools:
         return tools[on].body, tools[on].frame
-    first = PLATFORM if robot.has_nacelle else PLATFORM + 1
-    bodies = {body.name: b for b, body in enumerate(robot.bodies) if b >= first}
+    bodies = {robot.bodies[b].name: b for b in robot.written_bodies}
     if on not in bodies:
         raise ParameterError(
             f"a payload goes on a tool or a moving body, and {robot.name} has no {on!r}; "

@@ -16,8 +16,7 @@ from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.version import NEWEST, problems_of_version
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import Failed, Node, Source
-from nacelle.model.source.python import node_from_python
+from nacelle.model.source.node import Failed, Node, Source, node_from_python
 from nacelle.model.source.template import Expander
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import SI, check_default_units, units_for_bare_numbers

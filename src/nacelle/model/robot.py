@@ -52,9 +52,7 @@ class Robot(RobotData, Drawn):
             there = self.reference.R @ middle[PLATFORM] + self.reference.p
             lengths.append(float(np.linalg.norm(there - middle[BASE])))
         largest = max(lengths)
-        farthest = (
-            max(float(np.max(np.abs(listed), initial=0.0)) for listed in points.values()) if points else 0.0
-        )
+        farthest = max((float(np.max(np.abs(listed))) for listed in points.values()), default=0.0)
         if largest > CANCELLED * farthest:
             return largest
         return max([0.0, *(self._gyration(body, middle[body]) for body in middle)]) or 1.0

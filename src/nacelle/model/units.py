@@ -1,10 +1,8 @@
 """Numbers as they are written, with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI.
 
-Numbers as they are written: texts and numbers of a description that know who takes which number they are.
-
-While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are of these
-classes. They are read like any others; the number that was read, in SI units, is then handed to `take`, which
-gives the one to go on with.
+While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are `WrittenText` and
+`WrittenNumber`. They are read like any others; the number that was read, in SI units, is then handed to
+`take`, which gives the one to go on with.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def pieces(text: str, numbers: Sequence[str], unit: str) -> list[str]:
     return each
 
 
-# ---- quantities with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI
+# ---- quantities with units
 
 
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be distinguished from a number.

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.data import Actuator, RobotData, hanging_chains
 from nacelle.model.description.version import NEWEST, oldest_format
-from nacelle.model.joint import Interval, Joint, JointKind, neutral
-from nacelle.model.leg import BASE, PLATFORM, Body, Leg
+from nacelle.model.joint import Interval, Joint, JointKind, neutral, with_other_order
+from nacelle.model.leg import BASE, PLATFORM, Body, Damper, Leg, LineSpring, TorsionSpring
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
@@ -110,10 +109,7 @@ class _Writer:
     # ---- parts
 
     def reference(self, pose: Pose) -> dict[str, Any]:
-        data: dict[str, Any] = {"position": [float(v) for v in pose.p]}
-        if not np.array_equal(pose.R, np.eye(3)):
-            data["rotation"] = {"matrix": pose.R.tolist()}
-        return data
+        return {"position": [float(v) for v in pose.p], **_rotation(pose)}
 
     def nacelle(self) -> dict[str, Any]:
         robot, spec = self.robot, self.robot.nacelle
@@ -155,12 +151,12 @@ class _Writer:
 
     def joint(self, index: int, leg: str | None) -> dict[str, Any]:
         joint = self.robot.joints[index]
-        kind = joint.kind
-        data: dict[str, Any] = {"type": str(kind)}
-        if kind is JointKind.POINT:
+        data: dict[str, Any] = {"type": str(joint.kind)}
+        if joint.kind is JointKind.POINT:
             data["type"] = "spherical"
-        elif kind is JointKind.SPHERICAL_PLANAR:
-            data |= {"type": "planar-spherical", "plane": "child"}
+        elif joint.kind is JointKind.SPHERICAL_PLANAR:
+            joint = _as_written(joint)
+            data = {"type": str(joint.kind), "plane": "child"}
         data["parent"] = self.body_name(joint.predecessor, leg)
         data["child"] = self.body_name(joint.successor, leg)
         data |= _frame("at", joint.frame_predecessor) | _frame("child_at", joint.frame_successor)
@@ -168,8 +164,6 @@ class _Writer:
             data["actuator"] = self.actuator(self.actuators[index], joint)
         elif joint.rotor_inertia:
             data["rotor_inertia"] = joint.rotor_inertia
-        if kind is JointKind.SPHERICAL_PLANAR:
-            joint = _spherical_last(joint)
         if any(joint.friction):
             data["friction"] = [
                 {term.basis.replace("-", "_"): term.coefficient for term in axis}
@@ -187,7 +181,7 @@ class _Writer:
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
             pairs = [_pair(pair) for pair in joint.limits]
             data["limits"] = pairs[0] if len(pairs) == 1 else pairs
-        if joint.guess and joint.guess != neutral(_written(kind)):
+        if joint.guess and joint.guess != neutral(joint.kind):
             data["guess"] = list(joint.guess)
         return data
 
@@ -251,7 +245,10 @@ class _Writer:
         }
         branch = {leg.name: b for leg, b in zip(self.robot.legs, mode.branch, strict=True) if b}
         joints = self.robot.joints
-        guess = {self.joint_name(j): _written_guess(joints[j].kind, values) for j, values in mode.guess}
+        guess = {
+            self.joint_name(j): list(_as_written(replace(joints[j], guess=values)).guess)
+            for j, values in mode.guess
+        }
         return data | _filled({"branch": branch, "guess": guess})
 
 
@@ -265,38 +262,22 @@ def _plain(name: str) -> str:
     return name.replace(".", "-")
 
 
-def _written(kind: JointKind) -> JointKind:
-    return JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
-
-
-def _written_guess(kind: JointKind, values: tuple[float, ...]) -> list[float]:
-    """Coordinates in the order in which they are written: of a C5 joint u, v, rotation."""
-    return [*values[4:], *values[:4]] if kind is JointKind.SPHERICAL_PLANAR else list(values)
-
-
-def _spherical_last(joint: Joint) -> Joint:
-    """Bring a C5 joint to the order in which it is written: u, v, rotation."""
-    return replace(
-        joint,
-        friction=(*joint.friction[1:], joint.friction[0]),
-        springs=(*joint.springs[1:], joint.springs[0]),
-        stops=(*joint.stops[1:], joint.stops[0]) if joint.stops else (),
-        limits=(*joint.limits[1:], joint.limits[0]),
-        guess=(*joint.guess[4:], *joint.guess[:4]),
-    )
+def _as_written(joint: Joint) -> Joint:
+    """A joint with its axes in the order in which they are written: of a C5 joint u, v, rotation."""
+    return with_other_order(joint) if joint.kind is JointKind.SPHERICAL_PLANAR else joint
 
 
 def _pair(limits: Interval) -> list[float | None]:
     return [end if math.isfinite(end) else None for end in limits]
 
 
+def _rotation(pose: Pose) -> dict[str, Any]:
+    return {} if np.array_equal(pose.R, np.eye(3)) else {"rotation": {"matrix": pose.R.tolist()}}
+
+
 def _frame(key: str, pose: Pose) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if np.any(pose.p):
-        data["translation"] = [float(v) for v in pose.p]
-    if not np.array_equal(pose.R, np.eye(3)):
-        data["rotation"] = {"matrix": pose.R.tolist()}
-    return {key: data} if data else {}
+    data = {"translation": [float(v) for v in pose.p]} if np.any(pose.p) else {}
+    return _filled({key: data | _rotation(pose)})
 
 
 def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:

@@ -18,10 +18,6 @@ what it takes, among the signals of `nacelle.simulation.feedback` and
     z   its memory, (nz,)       gains   numbers that are tuned without compiling anew, (ng,)
 
 and gives {"force": (actuators,), "memory": (nz,)}.
-
-Digital controllers as programs: with the plant that they measure, by themselves, delayed by a sample.
-
-Runs of digital controllers: samples, steps between them, events.
 """
 
 from __future__ import annotations

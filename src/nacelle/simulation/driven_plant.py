@@ -1,20 +1,17 @@
 """Any plant that can be compiled with drives between commands and actuated joints, as a plant.
 
-Energy: the inputs' power is that of the motors' forces at the joints, m w; what current loops take from the
-grid is outside. Bristles store sigma_0 b^2 / 2 and cogging, which is conservative, A cos(k q + phase) / k.
-
-The flow of a plant with its drives, over any scalar, made of the flow of the plant without them.
-
-The state is [s; g; b]: that of the plant, the forces of the motors whose current loops have a lag, and the
-deflections of the bristles where there is stiction. With q, w = q' the coordinates and rates of the actuated
-joints, as encoders see them, and u the commands
+Its flow is made of that of the plant without them. The state is [s; g; b]: that of the plant, the forces of
+the motors whose current loops have a lag, and the deflections of the bristles where there is stiction. With
+q, w = q' the coordinates and rates of the actuated joints, as encoders see them, and u the commands
 
     s' = flow(s, m + A sin(k q + phase) - F(w, b))
     m  = g, or limited(u) where there is no lag           limited(u) = min(max(u, -limit), limit)
     g' = (limited(u) - g) / lag
     b' = w - sigma_0 |w| b / g(w)                         F, b' as in `nacelle.simulation.drives`
 
-What is measured of the plant is traced only where cogging or stiction need it.
+What is measured of the plant is traced only where cogging or stiction need it. Energy: the inputs' power is
+that of the motors' forces at the joints, m w; what current loops take from the grid is outside. Bristles
+store sigma_0 b^2 / 2 and cogging, which is conservative, A cos(k q + phase) / k.
 
 Fixed steps that suit drives: their fastest rates from the mass that each actuated joint moves.
 
@@ -41,14 +38,13 @@ from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, Compilable, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import (
-    Derivative,
     Event,
     EventGroup,
     ImplicitlyStepped,
-    Jointed,
     Labels,
     Plant,
     Stepped,
+    jointed,
 )
 from nacelle.simulation.run import STEP
 from nacelle.spatial.physics import input_shapes, physics
@@ -126,21 +122,6 @@ _STABLE = 2.7
 _FOLLOWED, _SLIDING = 0.25, 0.5
 
 
-def accelerations_per_force(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
-    """Accelerations W (actuators, actuators) of the actuated joints per force, rad/s^2 or m/s^2 per N m or N.
-
-    Args:
-        f: derivative of a plant's state at forces; it is linear in them, and they change rates alone.
-        rates: rates of the actuated joints (..., actuators) at states; linear in the rates of the plant.
-        s: state of the plant (size,).
-        forces: of each actuator one that its drive can give (actuators,), N m or N.
-    """
-    still = f(s, np.zeros(len(forces)))
-    moved = np.array([s, *(s + f(s, row) - still for row in np.diag(forces))])
-    w = rates(moved)
-    return np.asarray((w[1:] - w[0]).T / forces)
-
-
 def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     """The fastest rate of joints that stick, 1/s or rad/s; 0 if none has stiction."""
     if not drives.bristled:
@@ -153,67 +134,7 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
-def sliding_rate(robot: Robot, drives: DriveNumbers, w: Array, *, limits: bool) -> float:
-    """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
-
-    With v_b finite these are all up to the described speed limits, infinite where there is none. With v_b
-    infinite they are so only if `limits` count: a run may never come near them.
-    """
-    fastest = 0.0
-    for i, model in drives.bristled:
-        speed = robot.actuators[i].speed
-        coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
-        rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
-        fastest = max(fastest, model.fastest_relaxation(rate))
-    return fastest
-
-
-def default_step(robot: Robot, drives: DriveNumbers, w: Array, W: Array) -> float:
-    """A fixed step (s) from rates w on; infinite if nothing limits it.
-
-    A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
-    """
-    steps = [_FOLLOWED * drives.lag[i] for i in drives.lagged]
-    sticking, sliding = sticking_rate(drives, W), sliding_rate(robot, drives, w, limits=True)
-    steps += [_FOLLOWED / sticking] if sticking else []
-    steps += [_SLIDING / sliding] if sliding else []
-    return min(steps, default=np.inf)
-
-
-def implicit_step(drives: DriveNumbers) -> float:
-    """A fixed step (s) of an implicit method, a quarter of the lags; infinite without any.
-
-    Bristles, which are far faster, follow quasi-statically.
-    """
-    return min((_FOLLOWED * drives.lag[i] for i in drives.lagged), default=np.inf)
-
-
-def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step: float) -> str:
-    """Why fixed steps would grow without bound; empty if they do not.
-
-    Args:
-        robot: the robot.
-        drives: numbers of its drives.
-        w: rates of the joints with bristles (joints,), rad/s or m/s.
-        W: their mobility (joints, joints): accelerations for unit forces.
-        step: s.
-    """
-    rates = {
-        "current loops": max((1.0 / drives.lag[i] for i in drives.lagged), default=0.0),
-        "bristles of joints that stick": sticking_rate(drives, W),
-        "bristles of joints that slide": sliding_rate(robot, drives, w, limits=False),
-    }
-    what = max(rates, key=lambda name: rates[name])
-    if step * rates[what] < _STABLE:
-        return ""
-    return (
-        f"steps of {step:g} s are unstable: the {what} of {robot.name} have a time constant of "
-        f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABLE / rates[what]:.2g} s (step=None chooses "
-        "one), or method='irk5', which is stable with every step"
-    )
-
-
-# ---- any plant that can be compiled, with drives between the commands and its actuated joints, as a plant
+# ---- the plant
 
 
 @runtime_checkable
@@ -303,11 +224,14 @@ class DrivenPlant(CompiledPlant):
     # ---- what integrators run
 
     def implicit_step(self, s: Array) -> float:
-        """A fixed step, s, of the implicit method that follows plant and current loops at s (size,)."""
+        """A fixed step, s, of the implicit method that follows plant and current loops at s (size,).
+
+        A quarter of the lags at most. Bristles, which are far faster, follow quasi-statically.
+        """
         own = STEP
         if isinstance(self.plant, ImplicitlyStepped):
             own = self.plant.implicit_step(self.plant_states(s))
-        return min(own, implicit_step(self.numbers))
+        return min([own, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
 
     def suited_method(self, s: Array) -> str:
         """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
@@ -315,50 +239,87 @@ class DrivenPlant(CompiledPlant):
             return self.plant.suited_method(self.plant_states(s))
         return "dop853"
 
-    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
-        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+    def rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
+
+        The mobility W (actuators, actuators) are accelerations per force, rad/s^2 or m/s^2 per N m or N, from
+        forces that the drives can give. A plant's derivative is linear in them, and they change its rates
+        alone, in which those of the joints are linear.
+        """
         count, lagged = self.inputs, self.numbers.lagged
         if not self.numbers.bristled:
             return np.zeros(count), np.zeros((count, count))
-        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
+        f, own, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
 
-        def accelerated(own: Array, force: Array) -> Array:
+        def accelerated(force: Array) -> Array:
             return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
 
-        forces = np.minimum(1.0, self.numbers.limit)
-        W = accelerations_per_force(
-            accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces
-        )
-        return self.encoders(s)[1], W
+        forces, still = np.minimum(1.0, self.numbers.limit), accelerated(np.zeros(count))
+        moved = np.array([own, *(own + accelerated(force) - still for force in np.diag(forces))])
+        w = self.encoders(moved)[1]
+        return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
 
     def default_step(self, s: Array) -> float:
-        """A fixed step (s) that follows the plant, the current loops and the bristles from a state on."""
-        own = self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP
-        return min(own, default_step(self.robot, self.numbers, *self._rates_and_mobility(s)))
+        """A fixed step (s) that follows the plant, the current loops and the bristles from a state on.
+
+        A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
+        """
+        steps = [self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP]
+        steps += [_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged]
+        w, W = self.rates_and_mobility(s)
+        sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
+        steps += [_FOLLOWED / sticking] if sticking else []
+        steps += [_SLIDING / sliding] if sliding else []
+        return min(steps)
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
         reason = ""
         if isinstance(self.plant, Stepped):
             reason = self.plant.reason_unstable(self.plant_states(s), step)
-        return reason or reason_unstable(self.robot, self.numbers, *self._rates_and_mobility(s), step)
+        if reason:
+            return reason
+        w, W = self.rates_and_mobility(s)
+        rates = {
+            "current loops": max((1.0 / self.numbers.lag[i] for i in self.numbers.lagged), default=0.0),
+            "bristles of joints that stick": sticking_rate(self.numbers, W),
+            "bristles of joints that slide": self._sliding_rate(w, limits=False),
+        }
+        what = max(rates, key=lambda name: rates[name])
+        if step * rates[what] < _STABLE:
+            return ""
+        return (
+            f"steps of {step:g} s are unstable: the {what} of {self.name} have a time constant of "
+            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABLE / rates[what]:.2g} s (step=None "
+            "chooses one), or method='irk5', which is stable with every step"
+        )
 
-    def events(self) -> list[Event | EventGroup]:
+    def _sliding_rate(self, w: Array, *, limits: bool) -> float:
+        """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
+
+        With v_b finite these are all up to the described speed limits, infinite where there is none. With v_b
+        infinite they are so only if `limits` count: a run may never come near them.
+        """
+        fastest = 0.0
+        for i, model in self.numbers.bristled:
+            speed = self.robot.actuators[i].speed
+            coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
+            rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
+            fastest = max(fastest, model.fastest_relaxation(rate))
+        return fastest
+
+    def events(self) -> list[EventGroup]:
         """What ends a run of the plant."""
         return [self._lifted(event) for event in self.plant.events()]
 
-    def _lifted(self, event: Event | EventGroup) -> Event | EventGroup:
+    def _lifted(self, event: Event | EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
-        if isinstance(event, Event):
-            return Event(event.name, lambda t, s: event.value(t, self.plant_states(s)))
-        words = event.words
-        lifted: Callable[[int, Array], str] | None = None
-        if words is not None:
-
-            def lifted(place: int, s: Array) -> str:
-                return words(place, self.plant_states(s))
-
-        return EventGroup(event.names, lambda t, s: event.values(t, self.plant_states(s)), lifted)
+        words: Callable[[int, Array], str] | None = event.words
+        return EventGroup(
+            event.names,
+            lambda t, s: event.values(t, self.plant_states(s)),
+            None if words is None else lambda place, s: words(place, self.plant_states(s)),
+        )
 
     # ---- what results show
 
@@ -381,21 +342,14 @@ class DrivenPlant(CompiledPlant):
         """Power of the motors' forces at the joints (...,) at states (..., size) and commands, W."""
         return self.plant.power(self.plant_states(s), self.motor_forces(s, u))
 
-    @property
-    def _jointed(self) -> Jointed:
-        plant: Any = self.plant
-        if not isinstance(plant, Jointed):
-            raise KinematicsError(f"{self.name} is a plant without joints")
-        return plant
-
     def joints(self, s: Array) -> Any:
         """All joints and bodies at states (..., size), where the plant has them."""
-        return self._jointed.joints(self.plant_states(s))
+        return jointed(self.plant).joints(self.plant_states(s))
 
     def motion(self, s: Array) -> Any:
         """Rates of all joints at states (..., size), where the plant has them."""
-        return self._jointed.motion(self.plant_states(s))
+        return jointed(self.plant).motion(self.plant_states(s))
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
-        return self._jointed.closure_error(self.plant_states(s))
+        return jointed(self.plant).closure_error(self.plant_states(s))

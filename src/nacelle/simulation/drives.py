@@ -1,7 +1,5 @@
 """Drives between the commands of a controller and the joints: numbers, LuGre friction, stiction.
 
-What drives of a robot do between the commands of a controller and its joints, as numbers.
-
 LuGre friction: bristles that bend while two surfaces stick, and slip beyond their static friction.
 
 With w the rate of a joint and b the mean deflection of the bristles (rad or m)
@@ -311,17 +309,10 @@ class Drives:
         limits = tuple(actuator.force for actuator in robot.actuators)
         if self.limits != DESCRIBED:
             limits = _each(robot, "limits", np.inf if self.limits is None else self.limits)
-        cogging: tuple[Cogging, ...] = ()
-        if self.cogging is not None:
-            one = isinstance(self.cogging, Cogging)
-            cogging = _each(robot, "cogging", self.cogging, one=one)
-        one = self.stiction is None or isinstance(self.stiction, LuGre)
-        return DriveNumbers(
-            lag,
-            limits,
-            cogging if any(term.amplitude for term in cogging) else (),
-            _each(robot, "stiction", self.stiction, one=one),
-        )
+        cogging = () if self.cogging is None else _each(robot, "cogging", self.cogging)
+        if not any(term.amplitude for term in cogging):
+            cogging = ()
+        return DriveNumbers(lag, limits, cogging, _each(robot, "stiction", self.stiction))
 
 
 def _plain(given: Any, what: str) -> float | tuple[float, ...]:
@@ -357,10 +348,10 @@ def _models(given: Any) -> tuple[LuGre | None, ...]:
     return listed
 
 
-def _each(robot: Robot, what: str, given: Any, *, one: bool | None = None) -> tuple[Any, ...]:
-    """What is given for all actuators or for each, for each."""
+def _each(robot: Robot, what: str, given: Any) -> tuple[Any, ...]:
+    """What is given for all actuators or, as a tuple, for each, for each."""
     count = len(robot.actuators)
-    if (isinstance(given, float) or given is None) if one is None else one:
+    if not isinstance(given, tuple) or isinstance(given, Cogging):
         return (given,) * count
     if len(given) != count:
         names = ", ".join(actuator.name for actuator in robot.actuators)

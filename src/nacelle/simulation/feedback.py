@@ -150,7 +150,7 @@ def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,), MOTOR: (count,)}
 
 
-def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:
+def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Array]:
     """The law as a physics function of (robot, s, [t; r], constants)."""
     shapes = law_inputs(f"the feedback {law.name!r}", law.function, robot, robot, {})
     state, _, constants = (input_shapes(model.flow, robot) or {}).values()
@@ -169,20 +169,6 @@ def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[.
 
     vars(controlled)["made_from"] = (law.function, law.options, model.flow)
     return controlled
-
-
-def closed_flow(
-    law: Feedback, robot: Robot, settings: dict[str, Any], model: LoopModel = RIGID
-) -> Callable[..., Array]:
-    """The flow under the law as a physics function of (robot, s, [t; r], constants)."""
-    force = control(law, robot, model)
-
-    def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
-        return model.flow(robot, s, force(robot, s, u, constants), constants, **settings)
-
-    vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
-    vars(closed)["made_from"] = (law.function, law.options, model.flow, sorted(settings.items()))
-    return closed
 
 
 # ---- as native code
@@ -259,8 +245,10 @@ class CompiledLoop(NativeFlow):
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
         return np.asarray(native(self._control, self.robot)(s, u, self.constants))
 
-    def held_driver(self) -> NativeDriver:
-        """The native loop with the feedback held over each step."""
+    def driver(self, *, held: bool = False) -> NativeDriver | None:
+        """The native loop of fixed steps with the feedback at every stage, or held over each step."""
+        if not held:
+            return super().driver()
         return NativeDriver(loop_driver(*self._held), self.constants)
 
     def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
@@ -278,9 +266,15 @@ class CompiledLoop(NativeFlow):
 def _loop(
     robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
 ) -> tuple[Callable[..., Array], Callable[..., Array]]:
-    """Control and flow of a loop; the same functions for the same parts."""
-    own = Feedback(law, None, options)
-    return control(own, robot, model), closed_flow(own, robot, dict(settings), model)
+    """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
+    force, given = control(Feedback(law, None, options), robot, model), dict(settings)
+
+    def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
+        return model.flow(robot, s, force(robot, s, u, constants), constants, **given)
+
+    vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
+    vars(closed)["made_from"] = (law, options, model.flow, sorted(given.items()))
+    return force, closed
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -36,8 +35,6 @@ from nacelle.spatial.rotation import half_turn, left_jacobian, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import rate_rows
-
-Options = tuple[tuple[str, Any], ...]
 
 
 def state_size(robot: Robot) -> tuple[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from nacelle.simulation.protocol import (
     Plant,
     PlantInputs,
     StepRows,
-    TimedRows,
     Traceable,
 )
 from nacelle.spatial.scalar import Array
@@ -33,17 +33,12 @@ def _arguments(function: Callable[..., Any]) -> int:
     return sum(1 for p in parameters if p.kind in plain and p.default is inspect.Parameter.empty)
 
 
-def _sized(value: Any, size: int, what: str, t: float) -> Array:
-    """Check what a user's function gives."""
+def _sized(value: Any, size: int, what: str, t: float, *, finite: bool = True) -> Array:
+    """Check what a user's function gives; a feedback may be evaluated at states out of reach."""
     array = np.asarray(value, dtype=float)
     if array.shape != (size,):
         raise KinematicsError(f"{what} gives ({size},) numbers, got the shape {array.shape} at {t:g} s")
-    return array
-
-
-def _finite(array: Array, what: str, t: float) -> Array:
-    """Check what does not depend on the state; a feedback may be evaluated at states out of reach."""
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         raise KinematicsError(f"{what} is not finite at {t:g} s: {array}")
     return array
 
@@ -68,13 +63,9 @@ def _table(plant: Plant, given: Any, size: int, what: str, steps: range | None) 
             f"({len(steps)}, {size}), got {np.shape(given)}"
         )
     if not np.isfinite(table).all():
-        raise KinematicsError(f"{what} of {plant.name} are not finite: row {_first_row(table)}")
+        row = int(np.argmin(np.isfinite(table).all(axis=1)))
+        raise KinematicsError(f"{what} of {plant.name} are not finite: row {row}, {table[row]}")
     return StepRows(np.ascontiguousarray(table), 0 if steps is None else steps.start)
-
-
-def _first_row(table: Array) -> str:
-    row = int(np.argmin(np.isfinite(table).all(axis=1)))
-    return f"{row}, {table[row]}"
 
 
 def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | None = None) -> PlantInputs:
@@ -96,16 +87,16 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | N
     count = plant.inputs
     if not callable(force):
         rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", steps)
-        return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold, rows=rows)
+        return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold)
     if _arguments(force) == 1:
 
         def of_time(k: int, t: float, s: Array) -> Array:
-            return _finite(_sized(force(t), count, "the force f(t)", t), "the force f(t)", t)
+            return _sized(force(t), count, "the force f(t)", t)
 
         return PlantInputs(plant, plant, of_time, free=True, steady=False, hold=hold)
 
     def fed_back(k: int, t: float, s: Array) -> Array:
-        return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t)
+        return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t, finite=False)
 
     return PlantInputs(plant, plant, fed_back, free=False, steady=False, hold=hold)
 
@@ -125,8 +116,8 @@ def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> Pla
         reference = law.reference
 
         def follow(k: int, t: float, s: Array) -> Array:
-            return np.concatenate([[t], _finite(_sized(reference(t), size, what, t), what, t)])
+            return np.concatenate([[t], _sized(reference(t), size, what, t)])
 
         return PlantInputs(plant, core, follow, free=True, steady=False, hold=hold)
     rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, steps)
-    return PlantInputs(plant, core, TimedRows(rows), free=True, steady=False, hold=hold, rows=rows)
+    return PlantInputs(plant, core, replace(rows, timed=True), free=True, steady=False, hold=hold)

@@ -1,14 +1,10 @@
 """Integrators: fixed steps, explicit and implicit, and DOP853 and Radau with step control.
 
 With fixed steps the whole loop runs natively, a block of steps at a time, where the inputs are free of the
-state or a feedback is compiled; else every step evaluates the inputs in Python. DOP853 is of order eight with
-dense output; Radau is implicit, of order five. All of them end at the first event.
-
-Fixed implicit steps of a plant with its inputs: Radau IIA of order five (`nacelle.emit.irk5`).
-
-The whole loop runs natively where the inputs are free of the state or a feedback is compiled. Else steps run
-in Python, and a feedback f(t, x, v) is part of the derivative: it is evaluated at every stage, and for the
-Jacobian at every shifted state.
+state or a feedback is compiled; else every step evaluates the inputs in Python. Implicit ones are of Radau
+IIA of order five (`nacelle.emit.irk5`); a feedback f(t, x, v) is then part of the derivative, evaluated at
+every stage, and for the Jacobian at every shifted state. DOP853 is of order eight with dense output; Radau is
+implicit, of order five. All of them end at the first event.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ from nacelle.errors import KinematicsError
 from nacelle.simulation.protocol import (
     Derivative,
     Driver,
-    EventGroup,
     Events,
     HasDriver,
     HasImplicitDriver,
@@ -36,7 +31,7 @@ from nacelle.simulation.protocol import (
     PlantInputs,
     derivatives_of,
 )
-from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTrack, stopped
+from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, Track, still_track, stopped
 from nacelle.spatial.scalar import Array
 
 # Steps of a native run between looks at events and at the user's wish to stop.
@@ -96,8 +91,7 @@ def met(events: Events, t: float, s: Array) -> str | None:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
             place = int(np.argmin(good))
-            words = event.words if isinstance(event, EventGroup) else None
-            return event.names[place] if words is None else words(place, s)
+            return event.names[place] if event.words is None else event.words(place, s)
     return None
 
 
@@ -284,7 +278,7 @@ def _driver(drive: PlantInputs) -> Driver | None:
     if not drive.free:
         return None
     if drive.closed is not None and drive.hold:
-        return drive.closed.held_driver()
+        return drive.closed.driver(held=True)
     return drive.core.driver() if isinstance(drive.core, HasDriver) else None
 
 
@@ -356,13 +350,12 @@ def integrate_fixed(
     breaks, values = np.concatenate(times), np.concatenate(states)
     inputs = np.concatenate(used) if used else np.zeros((0, drive.plant.inputs))
     if len(breaks) < 2:
-        track: HermiteTrack | StillTrack = StillTrack(drive, start, s0)
+        track: Track = still_track(drive, start, s0)
         inputs = drive.forces(grid.first, breaks, values)
     else:
-        track = HermiteTrack(drive, breaks, values, np.concatenate(numbers), inputs)
-        last = inputs[-1:]
-        if not drive.held:
-            last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
+        steps = np.concatenate(numbers)
+        track = HermiteTrack(drive, breaks, values, steps, inputs)
+        last = inputs[-1:] if drive.held else drive.forces(steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
     evaluations = stepper.evaluations(len(breaks) - 1)
     return Outcome(breaks, values, inputs, track, status, message, evaluations)
@@ -448,7 +441,7 @@ def integrate_adaptive(
         status, message = stopped(error, breaks[-1], nothing=len(breaks) < 2)
     # A Ctrl-C may have fallen between the lines that keep a step.
     pieces, ends = pieces[: len(breaks) - 1], ends[: len(breaks)]
-    track = DenseTrack(drive, breaks, pieces) if pieces else StillTrack(drive, start, s0)
+    track = DenseTrack(drive, breaks, pieces) if pieces else still_track(drive, start, s0)
     t, s = np.array(breaks), np.array(ends)
     if wanted is not None:
         chosen = wanted[(wanted > start) & (wanted < breaks[-1])]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
-from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
+from nacelle.emit.irk5 import ImplicitIntegrator
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
@@ -84,8 +84,9 @@ class NativeFlow:
             return None
         return bound(compiled_jacobian(self.flow, self.robot, self.options), self.constants)
 
-    def driver(self) -> NativeDriver | None:
-        """The native loop of fixed steps; None where there is no program."""
+    def driver(self, *, held: bool = False) -> NativeDriver | None:
+        """The native loop of fixed steps; None where there is no program. Inputs are not held by it."""
+        del held
         if self.flow is None:
             return None
         return NativeDriver(loop_driver(self.flow, self.robot, self.options), self.constants)
@@ -98,28 +99,24 @@ class NativeFlow:
         return NativeImplicitDriver(implicit_loop(self.flow, self.robot, self.options), self.constants)
 
 
-class NativeDriver:
-    """A native loop of fixed steps at constants of the flow."""
+class NativeImplicitDriver:
+    """A native loop of implicit steps at constants of the flow."""
 
     def __init__(self, driver: Any, constants: Array) -> None:
         self._driver, self._constants = driver, constants
 
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
-        """States (steps, size) after every step."""
-        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
-        return np.asarray(self._driver.integrate(s, u, self._constants, h=h / substeps, **counts).x[0])
-
-
-class NativeImplicitDriver:
-    """A native loop of implicit steps at constants of the flow."""
-
-    def __init__(self, driver: ImplicitIntegrator, constants: Array) -> None:
-        self._driver, self._constants = driver, constants
-
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
-        """States (steps, size) after every step of h, s, from s (size,) on at inputs u."""
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Any:
+        """States (steps, size) after every step of h, s, from s (size,) on at inputs u: `Irk5Result`."""
         counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
         return self._driver.integrate(s, u, self._constants, h=h / substeps, **counts)
+
+
+class NativeDriver(NativeImplicitDriver):
+    """The same of explicit steps."""
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
+        """States (steps, size) after every step."""
+        return np.asarray(super().integrate(s, u, h=h, steps=steps, substeps=substeps).x[0])
 
 
 def bound(compiled: Compiled, constants: Array) -> Derivative:

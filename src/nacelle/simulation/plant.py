@@ -102,8 +102,7 @@ class RigidPlant(CompiledPlant):
     def labels(self) -> Labels:
         """Names and units of pose, twist and forces."""
         layout = layout_of(self.robot.motion)
-        joints = [self.robot.joints[actuator.joint].primitives[0] for actuator in self.robot.actuators]
-        units = ["N m" if primitive.is_rotation else "N" for primitive in joints]
+        units = ["N m" if revolute else "N" for revolute in self.robot.revolute_actuators]
         names = [f"{actuator.name}.force" for actuator in self.robot.actuators]
         rates = [f"{unit}/s" if unit else "" for unit in layout.v_units]
         return Labels(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from nacelle.emit.irk5 import Irk5Result
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -48,6 +49,10 @@ class Event(Shown):
     def names(self) -> tuple[str]:
         """Its name."""
         return (self.name,)
+
+    @property
+    def words(self) -> None:
+        """Its name does not depend on the state."""
 
     def values(self, t: Array, s: Array) -> Array:
         """Numbers (N, 1), positive before it."""
@@ -165,6 +170,17 @@ class Plant(Core, Protocol):
         """What ends a run unless the user says otherwise."""
 
 
+def jointed(plant: Plant) -> Jointed:
+    """A plant that has joints.
+
+    Raises:
+        KinematicsError: if it has none.
+    """
+    if not isinstance(plant, Jointed):
+        raise KinematicsError(f"{plant.name} is a plant without joints")
+    return plant
+
+
 def robot_of(plant: Plant) -> Robot:
     """The robot that a plant is of.
 
@@ -197,30 +213,14 @@ class HasDriver(Protocol):
         """The native loop; None where it cannot be had."""
 
 
-class ImplicitMotion(Protocol):
-    """What implicit steps give.
-
-    Attributes:
-        x: states (steps, size) after every step; NaN from where they fail.
-        evaluations: how often the derivative was evaluated.
-    """
-
-    @property
-    def x(self) -> Array:
-        """States (steps, size)."""
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations."""
-
-
 class ImplicitDriver(Protocol):
     """Fixed steps of the implicit Runge-Kutta method in native code."""
 
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> ImplicitMotion:
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
         """Steps of length h from a state (size,), with inputs as a `Driver` has them.
 
-        Those that are not held are given at the stages of the method, `nacelle.emit.irk5.STAGES`.
+        Those that are not held are given at the stages of the method, `nacelle.emit.irk5.STAGES`. Of the
+        result states x (steps, size), NaN from where they fail, and the number of evaluations count.
         """
 
 
@@ -305,8 +305,8 @@ class ClosedLoop(Core, Protocol):
     def forces(self, s: Array, u: Array) -> Array:
         """The plant's inputs (..., plant's inputs) at states (..., size) and [t; r] (..., inputs)."""
 
-    def held_driver(self) -> Driver | None:
-        """The native loop with the feedback held over each step; None where it cannot be had."""
+    def driver(self, *, held: bool = False) -> Driver | None:
+        """The native loop, the feedback held over each step or not; None where it cannot be had."""
 
 
 @runtime_checkable
@@ -346,7 +346,6 @@ class PlantInputs:
         steady: whether they do not change within a step: constants, rows of an array.
         hold: whether the plant's inputs are taken at the begin of a step and held over it.
         substeps: of how many steps of the method a step is made, where inputs are held over it.
-        rows: the rows of an array among them, if there are.
     """
 
     plant: Plant
@@ -355,8 +354,12 @@ class PlantInputs:
     free: bool
     steady: bool
     hold: bool
-    rows: StepRows | None = None
     substeps: int = 1
+
+    @property
+    def rows(self) -> StepRows | None:
+        """The rows of an array among the inputs, if there are."""
+        return self.source if isinstance(self.source, StepRows) else None
 
     @property
     def closed(self) -> ClosedLoop | None:
@@ -392,8 +395,8 @@ class PlantInputs:
         return np.stack([self._given(k, t[:-1] + part * h, None) for part in parts], axis=1)
 
     def _given(self, k: Array, t: Array, s: Array | None) -> Array:
-        if isinstance(self.source, StepRows | TimedRows):
-            return self.source.many(k, t)
+        if self.rows is not None:
+            return self.rows.many(k, t)
         states = [np.zeros(0)] * len(t) if s is None else s
         rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
         return np.array(rows).reshape(len(t), self.core.inputs)
@@ -415,11 +418,13 @@ class InitialValueProblem(NamedTuple):
     events: Events
 
 
+@dataclass(frozen=True, eq=False)
 class StepRows:
-    """Rows of an array, one for each step from the first on, or one for all of them."""
+    """Rows of an array, one for each step from the first on, or one for all; behind the time if `timed`."""
 
-    def __init__(self, table: Array, first: int) -> None:
-        self.table, self.first = table, first
+    table: Array
+    first: int
+    timed: bool = False
 
     @property
     def end(self) -> float:
@@ -427,24 +432,11 @@ class StepRows:
         return np.inf if len(self.table) == 1 else self.first + len(self.table)
 
     def __call__(self, k: int, t: float, s: Array) -> Array:
-        """The row of step k."""
-        return np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
+        """The row of step k, [t; row] if it is timed."""
+        row = np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
+        return np.concatenate([[t], row]) if self.timed else row
 
     def many(self, k: Array, t: Array) -> Array:
-        """The rows of steps k (N,), an array of its own."""
-        return np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
-
-
-class TimedRows:
-    """Rows of an array behind the time, [t; row]."""
-
-    def __init__(self, rows: StepRows) -> None:
-        self.rows = rows
-
-    def __call__(self, k: int, t: float, s: Array) -> Array:
-        """The time and the row of step k."""
-        return np.concatenate([[t], self.rows(k, t, s)])
-
-    def many(self, k: Array, t: Array) -> Array:
-        """Times t (N,) and the rows of steps k (N,)."""
-        return np.column_stack([t, self.rows.many(k, t)])
+        """The rows of steps k (N,) at times t (N,), an array of its own."""
+        rows = np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
+        return np.column_stack([t, rows]) if self.timed else rows

@@ -56,6 +56,11 @@ class RunSettings:
     events: Events
     progress: Progress
 
+    @property
+    def fixed_step(self) -> float:
+        """Length of fixed steps, s: as given, or 1 ms."""
+        return STEP if self.step is None else self.step
+
     def changed(self, **options: Any) -> RunSettings:
         """The same with some entries changed.
 
@@ -129,14 +134,14 @@ class RunEnd:
 
 def first_grid(settings: RunSettings) -> TimeGrid:
     """Steps that fill the time of a run, as long as the settings say or a little different."""
-    step = STEP if settings.step is None else settings.step
-    count = max(1, round((settings.until - settings.start) / step))
-    return TimeGrid(settings.start, (settings.until - settings.start) / count, 0, count)
+    span = settings.until - settings.start
+    count = max(1, round(span / settings.fixed_step))
+    return TimeGrid(settings.start, span / count, 0, count)
 
 
 def next_grid(settings: RunSettings, grid: TimeGrid, t: float) -> TimeGrid:
     """Steps from a time on: those of an earlier run where the new end is on its grid, else new ones."""
-    step = STEP if settings.step is None else settings.step
+    step = settings.fixed_step
     done, whole = (t - grid.origin) / grid.h, (settings.until - grid.origin) / grid.h
     same = abs(grid.h - step) < 0.5 * step and abs(whole - round(whole)) < _ON_GRID * max(1.0, whole)
     if same:
@@ -245,8 +250,7 @@ def _sampled(
         if rows is not None and rows.ndim == 2:
             rows = rows[taken:]
         law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
-    step = STEP if settings.step is None else settings.step
-    samples = samples_of(law, t, settings.until, step, settings.substeps)
+    samples = samples_of(law, t, settings.until, settings.fixed_step, settings.substeps)
     outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
     assert outcome.memory is not None
     done = (float(outcome.t[-1]) - t) / law.period
@@ -262,11 +266,10 @@ def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
     each = 2 * 8 * (1 + plant.size + plant.inputs)
     span = settings.until - t
     if settings.method in FIXED:
-        step = STEP if settings.step is None else settings.step
         longer = span * each / (0.25 * memory())
         require_memory(
-            f"steps of {step:g} s",
-            span / step,
+            f"steps of {settings.fixed_step:g} s",
+            span / settings.fixed_step,
             each,
             f"take a longer step, {longer:.1g} s or more, or a shorter time than {span:g} s",
         )

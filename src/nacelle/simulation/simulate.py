@@ -24,10 +24,10 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import (
     Events,
     ImplicitlyStepped,
-    Jointed,
     Plant,
     Stepped,
     checked_events,
+    jointed,
     robot_of,
 )
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
@@ -264,26 +264,20 @@ class Simulation(Drawn):
 
     # ---- joints and bodies
 
-    @property
-    def _jointed(self) -> Jointed:
-        if not isinstance(self.plant, Jointed):
-            raise KinematicsError(f"{self.plant.name} is a plant without joints")
-        return self.plant
-
     @cached_property
     def joints(self) -> Any:
         """All joints and bodies (`InverseKinematics`), angles without jumps by whole turns."""
-        return self._jointed.joints(self.states).as_path(limits=False)
+        return jointed(self.plant).joints(self.states).as_path(limits=False)
 
     @cached_property
     def motion(self) -> Any:
         """Rates of all joints (`JointMotion`), angles without jumps by whole turns."""
-        return self._jointed.motion(self.states).as_path()
+        return jointed(self.plant).motion(self.states).as_path()
 
     @cached_property
     def closure_error(self) -> float:
         """What the loops leave open at the worst time, over the robot's size: a pure number."""
-        return self._jointed.closure_error(self.states)
+        return jointed(self.plant).closure_error(self.states)
 
     # ---- energy
 
@@ -327,15 +321,12 @@ class Simulation(Drawn):
 
     # ---- files
 
-    def _columns(self) -> tuple[list[str], list[str], Array]:
+    def to_csv(self, path: str | Path) -> None:
+        """Write times, poses, twists and forces as CSV."""
         x, v, inputs = self.plant.labels
         names = ["t", *(name for name, _ in (*x, *v, *inputs))]
         units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
-        return names, units, np.column_stack([self.t, self.x, self.v, self.inputs])
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write times, poses, twists and forces as CSV."""
-        write_table(Path(path), *self._columns())
+        write_table(Path(path), names, units, np.column_stack([self.t, self.x, self.v, self.inputs]))
 
     def to_npz(self, path: str | Path) -> None:
         """Write the same arrays, with the raw states, as npz."""

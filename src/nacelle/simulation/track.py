@@ -112,19 +112,9 @@ class HermiteTrack:
         return np.asarray(self.used[k]) if self.drive.held else self.drive.forces(self.steps[k], t, s)
 
 
-class StillTrack:
-    """A run without a step."""
-
-    def __init__(self, drive: PlantInputs, t: float, s: Array) -> None:
-        self.drive, self.breaks, self._state = drive, np.array([t]), s
-
-    def states(self, t: Array) -> Array:
-        """The one state (N, size) at all times (N,)."""
-        return np.broadcast_to(self._state, (len(t), len(self._state))).copy()
-
-    def inputs(self, t: Array, s: Array) -> Array:
-        """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
-        return self.drive.forces(0, t, s)
+def still_track(drive: PlantInputs, t: float, s: Array) -> DenseTrack:
+    """The track of a run without a step: one state (size,) at its time, s."""
+    return DenseTrack(drive, [t, t], [lambda times: np.repeat(s[:, None], len(times), axis=1)])
 
 
 # ---- what an integrator gives back

@@ -39,9 +39,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.model.between import TorsionSpring
 from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Primitive
-from nacelle.model.leg import Leg, Nacelle
+from nacelle.model.leg import Leg, Nacelle, TorsionSpring
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

@@ -29,8 +29,8 @@ from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.sample_states import sample_states
-from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.joint import Joint, JointKind, Stop
+from nacelle.model.leg import Damper, LineSpring, TorsionSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of

@@ -29,9 +29,9 @@ from nacelle.exchange.write.shapes import body_shapes
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.export.export import ROBOT_TARGETS
 from nacelle.kinematics.mechanism.assembly import assemble
-from nacelle.model.between import LineSpring
 from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Spring, Stop
+from nacelle.model.leg import LineSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation

@@ -25,10 +25,9 @@ from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, alignm
 from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.description import Description, NacelleSpec
+from nacelle.model.description.description import Description, LegSpec, NacelleSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.joint import JointSpec
-from nacelle.model.description.leg import LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.model.read import read_data

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.model.description.drive import Drive, DriveReader, DriveSpec, spherical_first
+from nacelle.model.description.drive import DriveReader, DriveSpec
 from nacelle.model.description.fields import (
     Direction,
     Lengths3,
@@ -24,7 +24,7 @@ from nacelle.model.description.fields import (
     message_and_hint,
 )
 from nacelle.model.description.frame import FrameSpec, KhalilKleinfingerSpec, PlacementSpec, RotationSpec
-from nacelle.model.joint import FrictionTerm, JointKind, Spring
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, with_other_order
 from nacelle.model.source.node import KeyPath
 from support.described import COUPLED, mechanism
 from support.random_robots import random_robot
@@ -203,10 +203,10 @@ def test_text(name: str | int) -> None:
 # ---- Drives read for a kind of joint: units of rotations and translations, gears, the order of axes
 
 
-def read(kind: JointKind, **written: Any) -> tuple[Drive, list[tuple[KeyPath, str]]]:
+def read(kind: JointKind, **written: Any) -> tuple[Joint, list[tuple[KeyPath, str]]]:
     faults: list[tuple[KeyPath, str]] = []
     reader = DriveReader(None, lambda path, message, hint: faults.append((path, message)))
-    return reader.drive(DriveSpec.model_validate(written), kind, ()), faults
+    return reader.drive(DriveSpec.model_validate(written), kind, ()).joint, faults
 
 
 def test_units_follow_the_kind_of_joint() -> None:
@@ -273,7 +273,7 @@ def test_a_c5_joint_with_its_plane_on_the_successor_rotates_first() -> None:
         guess=["1 m", "2 m", 0.6, 0, 0, 0.8],
     )
     assert not faults
-    moved = spherical_first(drive)
+    moved = with_other_order(drive)
     assert [terms[0].coefficient for terms in moved.friction] == [3.0, 1.0, 2.0]
     assert moved.guess == (0.6, 0.0, 0.0, 0.8, 1.0, 2.0)
 

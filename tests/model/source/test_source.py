@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from nacelle.errors import DescriptionError, NacelleError
-from nacelle.model.source.node import Failed, Node, Source, is_key, is_text, path_text
-from nacelle.model.source.python import node_from_python
+from nacelle.model.source.node import Failed, Node, Source, is_key, is_text, node_from_python, path_text
 from nacelle.model.source.reference import MAX_EXPANDED, Substitution
 from nacelle.model.source.template import MAX_LEGS, Expander
 from nacelle.model.source.yaml import read_yaml

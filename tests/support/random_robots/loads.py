@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.between import LineSpring
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring, Stop
+from nacelle.model.leg import LineSpring
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_matrix, parameters_from_com

@@ -56,8 +56,7 @@ from nacelle.identification.data.recording import Recording, open_recording
 from nacelle.model.data import Actuator
 from nacelle.model.description.fields import Raw, Strict, message_and_hint, one_of
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import KeyPath, Source
-from nacelle.model.source.python import node_from_python
+from nacelle.model.source.node import KeyPath, Source, node_from_python
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import QUANTITIES, Quantity, Unit, UnitError, parse_quantity, parse_unit
 from nacelle.spatial.scalar import Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from nacelle.model.build.draft import (
     draft_joint,
     draft_leg,
 )
-from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, Edge, full_name
-from nacelle.model.build.joints import BetweenBodies, JointBuilder
+from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, full_name
+from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, mirrored_branch, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
 from nacelle.model.description.body import BodySpec
@@ -73,8 +73,14 @@ class _Builder:
         motions = [description.motion, *(mode.motion for mode in description.modes.values())]
         named = {name for motion in motions if isinstance(motion, list) for name in motion}
         parts = [self.nacelle, *self.legs]
-        self.graph = BodyGraph(description.nacelle, parts, self.report, named)
-        self.joints = JointBuilder(self.graph, DriveReader(units, self.report))
+        self.graph = graph = BodyGraph(description.nacelle, parts, self.report, named)
+        self.joint_builder = JointBuilder(graph, DriveReader(units, self.report))
+        self.tree, self.closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
+        self.edges = [*self.tree, *self.closing]
+        self.order = ["base", graph.main, *(edge.successor for edge in self.tree)]
+        self.index = {name: k for k, name in enumerate(self.order)}
+        # Joints of the edges, once they are made.
+        self.joints: list[Joint] = []
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
         self.problems.append(self.source.problem(path, message, hint))
@@ -133,114 +139,90 @@ class _Builder:
                     )
 
     def assemble(self, motion: Motion) -> Robot | None:
-        graph, main = self.graph, self.graph.main
-        tree, closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
-        order = ["base", main, *(edge.successor for edge in tree)]
-        index = {name: k for k, name in enumerate(order)}
+        description, make = self.description, self.joint_builder
         self.check_guesses()
         self.check_hanging()
-        made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
-        joints = [joint for joint, _ in made]
-        start = self.guesses(
-            self.description.reference.guess, ("reference", "guess"), [*tree, *closing], joints
-        )
-        joints = [replace(joint, guess=start.get(k, joint.guess)) for k, joint in enumerate(joints)]
-        number = {joint.name: k for k, joint in enumerate(joints[: len(tree)])}
-        couplings = [self.joints.coupling(coupling, number) for coupling in graph.couplings]
-        actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
-        legs = self.leg_list(tree, closing, joints)
-        self.check_legs(legs, joints)
-        reference = self.reference_pose(self.description.reference)
-        gravity = self.description.gravity
-        between = BetweenBodies(self.description, [self.nacelle, *self.legs], self.joints)
+        drives = [make.joint(edge, self.index) for edge in self.edges]
+        self.joints = [drive.joint for drive in drives]
+        start = self.guesses(description.reference.guess, ("reference", "guess"))
+        self.joints = [replace(joint, guess=start.get(k, joint.guess)) for k, joint in enumerate(self.joints)]
+        number = {joint.name: k for k, joint in enumerate(self.joints[: len(self.tree)])}
+        couplings = [make.coupling(coupling, number) for coupling in self.graph.couplings]
+        actuators = self.actuators(drives)
+        legs = self.leg_list()
+        self.check_legs(legs)
+        reference, shared = self.reference_pose(description.reference), description.shared
         robot = Robot(
-            name=self.description.name,
-            bodies=tuple(self.body(name) for name in order),
-            joints=(*joints, *couplings),
-            tree=len(tree),
+            name=description.name,
+            bodies=tuple(self.body(name) for name in self.order),
+            joints=(*self.joints, *couplings),
+            tree=len(self.tree),
             legs=tuple(legs),
-            nacelle=self.robot_nacelle(tree, closing, joints),
+            nacelle=self.robot_nacelle(),
             motion=motion,
             actuators=actuators,
-            gravity=(gravity[0], gravity[1], gravity[2]),
+            gravity=description.gravity,
             reference=reference,
-            tools=self.tools(index),
-            payload=self.payload(index),
-            springs=between.springs(index),
-            dampers=between.dampers(index),
-            torsion_springs=between.torsion_springs(index),
-            modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
-            title=self.description.title,
-            notes=self.description.notes,
-            sources=tuple(self.description.sources),
-            shared=self.shared(),
+            tools=self.tools(),
+            payload=self.payload(),
+            springs=make.springs(description, self.index),
+            dampers=make.dampers(description, self.index),
+            torsion_springs=make.torsion_springs(description, self.index),
+            modes=self.modes(motion, reference, legs),
+            title=description.title,
+            notes=description.notes,
+            sources=tuple(description.sources),
+            shared=tuple(map(tuple, shared)) if isinstance(shared, list) else shared,
         )
-        self.check_shared(robot)
-        return None if self.problems else with_beam_masses(robot)
-
-    def shared(self) -> str | tuple[tuple[str, ...], ...] | None:
-        """The legs that share their parameters, as they are written."""
-        given = self.description.shared
-        return given if given is None or isinstance(given, str) else tuple(tuple(legs) for legs in given)
-
-    def check_shared(self, robot: Robot) -> None:
-        """Demand that legs that share their parameters exist and are built alike."""
         if isinstance(robot.shared, tuple):
             for place, message, hint in sharing_faults(robot, robot.shared):
                 self.report(("shared", *place), message, hint)
+        return None if self.problems else with_beam_masses(robot)
 
-    def leg_list(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> list[Leg]:
+    def members(self, group: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Indices of the tree joints and of the closures of a leg by its number, or of the nacelle (None).
+
+        Couplings, which are closures, come after all other joints.
+        """
+        of, joints = self.graph.group_of.get, self.joints
+        own = tuple(j for j, edge in enumerate(self.tree) if of(edge.successor) == group)
+        touched = [[of(edge.predecessor), of(edge.successor)] for edge in self.closing]
+        coupled = [[of(edge.successor) for edge in coupling.edges] for coupling in self.graph.couplings]
+        cuts = []
+        for j, groups in enumerate([*touched, *coupled], len(self.tree)):
+            at_point = j < len(joints) and joints[j].at_point
+            # What touches no leg is the nacelle's; what is coupled is one leg.
+            legs = set() if at_point else set(groups) - {None}
+            cuts += [j] if group in (legs or {None}) else []
+        return own, tuple(cuts)
+
+    def leg_list(self) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""
-        group_of, start = self.graph.group_of, len(tree)
         result = []
         for k, name in enumerate(self.graph.leg_names()):
-            own = [j for j, edge in enumerate(tree) if group_of.get(edge.successor) == k]
-            cuts = [
-                start + j
-                for j, edge in enumerate(closing)
-                if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
-                and not joints[start + j].at_point
-            ]
-            cuts += self.coupled(start + len(closing), k)
+            own, cuts = self.members(k)
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
-            bodies = tuple(joints[j].successor for j in own)
-            leg = Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0))
-            result.append(replace(leg, branch=leg.branch * self.branch_sign(leg, joints)))
+            bodies = tuple(self.joints[j].successor for j in own)
+            leg = Leg(name, bodies, own, cuts, max(branches, key=abs, default=0))
+            result.append(replace(leg, branch=leg.branch * self.branch_sign(leg)))
         return result
 
-    def branch_sign(self, leg: Leg, joints: list[Joint]) -> int:
+    def branch_sign(self, leg: Leg) -> int:
         """What the branch of a leg, written before it is mirrored, is multiplied by."""
         parts = map(self.graph.owner, self.graph.groups[self.graph.leg_names().index(leg.name)])
         if all(part is None or part.placement.mirror is None for part in parts):
             return 1
         # Couplings come after all other joints, and keep their coordinates.
-        closures = [joints[j] for j in leg.closures if j < len(joints)]
-        return mirrored_branch([joints[j] for j in leg.joints], closures)
+        closures = [self.joints[j] for j in leg.closures if j < len(self.joints)]
+        return mirrored_branch([self.joints[j] for j in leg.joints], closures)
 
-    def coupled(self, start: int, group: int | None) -> list[int]:
-        """Indices of the couplings of a leg, or of the nacelle (None), which come after all other joints."""
-        result = []
-        for k, coupling in enumerate(self.graph.couplings, start):
-            groups = [self.graph.group_of.get(edge.successor) for edge in coupling.edges]
-            if next((g for g in groups if g is not None), None) == group:
-                result.append(k)
-        return result
-
-    def robot_nacelle(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> Nacelle:
-        group_of, start = self.graph.group_of, len(tree)
-        own = [j for j, edge in enumerate(tree) if edge.successor not in group_of]
-        cuts = [
-            start + j
-            for j, edge in enumerate(closing)
-            if joints[start + j].at_point
-            or (edge.successor not in group_of and edge.predecessor not in group_of)
-        ]
-        cuts += self.coupled(start + len(closing), None)
-        bodies = (PLATFORM, *(joints[j].successor for j in own))
+    def robot_nacelle(self) -> Nacelle:
+        own, cuts = self.members(None)
+        bodies = (PLATFORM, *(self.joints[j].successor for j in own))
         spec = self.description.nacelle
         kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
-        return Nacelle(kind, bodies, tuple(own), tuple(cuts))
+        return Nacelle(kind, bodies, own, cuts)
 
     def check_hanging(self) -> None:
         """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
@@ -258,13 +240,14 @@ class _Builder:
             if spec.placement.nacelle is not None and not graph.has_nacelle:
                 self.report((*part.path, "placement", "nacelle"), "the robot has no nacelle", "remove it")
 
-    def check_legs(self, legs: list[Leg], joints: list[Joint]) -> None:
+    def check_legs(self, legs: list[Leg]) -> None:
         """Demand that every leg is joined to the base and reaches the nacelle."""
         in_legs = {body for leg in legs for body in leg.bodies}
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
-            ends = {b for j in (*leg.joints, *leg.closures) if j < len(joints) for b in _ends(joints[j])}
+            own = [self.joints[j] for j in (*leg.joints, *leg.closures) if j < len(self.joints)]
+            ends = {body for joint in own for body in (joint.predecessor, joint.successor)}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
@@ -293,29 +276,27 @@ class _Builder:
             spec.spin or "",
         )
 
-    def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
+    def actuators(self, drives: list[Drive]) -> tuple[Actuator, ...]:
         """The drives, in the order given or of the legs."""
         result = []
-        for k, (edge, joint, drive) in enumerate(zip(edges, joints, drives, strict=True)):
+        for k, (edge, drive) in enumerate(zip(self.edges, drives, strict=True)):
             spec = edge.draft.drive
             if not spec.active and spec.actuator is None:
                 continue
-            name = joint.name
+            name = drive.joint.name
             if spec.actuator is not None and spec.actuator.name:
-                prefix = f"{edge.part.name}." if edge.part.spec is not None else ""
-                name = f"{prefix}{spec.actuator.name}"
-            numbers: dict[str, Any] = {"position": drive.position, **drive.actuator}
-            result.append(Actuator(name, k, **numbers))
+                name = edge.part.full_name(spec.actuator.name)
+            result.append(Actuator(name, k, **drive.actuator))
         names = [actuator.name for actuator in result]
         if len(set(names)) != len(names):
             self.report(("legs",), "two actuators have the same name", "every actuator has its own")
-        return self.ordered(result, joints)
+        return self.ordered(result)
 
-    def ordered(self, actuators: list[Actuator], joints: list[Joint]) -> tuple[Actuator, ...]:
+    def ordered(self, actuators: list[Actuator]) -> tuple[Actuator, ...]:
         order = self.description.actuators
         if order is None:
             return tuple(actuators)
-        by_name = {a.name: a for a in actuators} | {joints[a.joint].name: a for a in actuators}
+        by_name = {a.name: a for a in actuators} | {self.joints[a.joint].name: a for a in actuators}
         chosen = []
         for k, name in enumerate(order):
             if name in by_name and by_name[name] not in chosen:
@@ -338,7 +319,7 @@ class _Builder:
         if self.graph.at_point and any(axis in AXES[3:] for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
         axes = [] if self.graph.has_nacelle else [name for name in motion.coordinates if name in AXES]
-        if axes and not any(_is_called(edge, name) for edge in self.graph.edges for name in axes):
+        if axes and not any(_called(name, self.graph.joint_names) for name in axes):
             joints = [full_name(edge) for edge in self.graph.tree if edge.draft.path]
             self.report(
                 path,
@@ -354,13 +335,13 @@ class _Builder:
         joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
         if graph.has_nacelle and name in AXES:
             return name
-        alike = [full for full, edge in joints.items() if _is_called(edge, name)]
-        full = name if name in joints else alike[0] if len(alike) == 1 else ""
+        alike = _called(name, joints)
+        full = alike[0] if len(alike) == 1 else ""
         if full and joints[full].draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             self.report(path, f"the joint {full!r} has more than one coordinate", "choose another joint")
         elif not full and len(alike) > 1:
             self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
-        elif not full and not (graph.faults and any(_is_called(edge, name) for edge in graph.edges)):
+        elif not full and not (graph.faults and _called(name, graph.joint_names)):
             # After a mistake in the joints, which is reported already, it is not known whose a joint is.
             self.report(path, *self.no_coordinate(name, list(joints)))
         return full
@@ -380,9 +361,7 @@ class _Builder:
         known = ", ".join([*axes, *joints][:12]) or "joints of legs, and there are none"
         return reason, near or f"coordinates are {known}"
 
-    def nacelle_body(
-        self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
-    ) -> int:
+    def nacelle_body(self, name: str | None, path: KeyPath, *, of_legs: bool = False) -> int:
         """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
             if not self.graph.has_nacelle:
@@ -393,28 +372,26 @@ class _Builder:
             whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
-        return index[name]
+        return self.index[name]
 
-    def tools(self, index: Mapping[str, int]) -> tuple[Tool, ...]:
+    def tools(self) -> tuple[Tool, ...]:
         return tuple(
-            Tool(name, self.nacelle_body(tool.body, ("tools", name, "body"), index), tool.at.pose())
+            Tool(name, self.nacelle_body(tool.body, ("tools", name, "body")), tool.at.pose())
             for name, tool in self.description.tools.items()
         )
 
-    def payload(self, index: Mapping[str, int]) -> tuple[Payload, ...]:
+    def payload(self) -> tuple[Payload, ...]:
         loads = []
         for name, load in self.description.payload.items():
             pose = load.at.pose()
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), index, of_legs=True)
+            body = self.nacelle_body(load.body, ("payload", name, "body"), of_legs=True)
             loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 
-    def modes(
-        self, motion: Motion, reference: Pose, legs: list[Leg], joints: list[Joint], edges: list[Edge]
-    ) -> tuple[Mode, ...]:
+    def modes(self, motion: Motion, reference: Pose, legs: list[Leg]) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
         for name, spec in self.description.modes.items():
@@ -429,12 +406,12 @@ class _Builder:
                     self.report((*path, "branch", leg), f"no leg is called {leg!r}", hint)
                 else:
                     k = leg_names.index(leg)
-                    branch[k] = value * self.branch_sign(legs[k], joints)
-            guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
+                    branch[k] = value * self.branch_sign(legs[k])
+            guess = self.guesses(spec.guess, (*path, "guess"))
             pose = reference
             if spec.reference is not None:
                 pose = self.reference_pose(spec.reference)
-                guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"), edges, joints)
+                guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"))
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
 
@@ -443,33 +420,28 @@ class _Builder:
         R = np.eye(3) if spec.rotation is None or self.graph.at_point else spec.rotation.rotation()
         return Pose(R, np.array(spec.position))
 
-    def guesses(
-        self, given: Mapping[str, Any], path: KeyPath, edges: list[Edge], joints: list[Joint]
-    ) -> dict[int, tuple[float, ...]]:
+    def guesses(self, given: Mapping[str, Any], path: KeyPath) -> dict[int, tuple[float, ...]]:
         """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
-        names = [joint.name for joint in joints]
+        names = [joint.name for joint in self.joints]
         result = {}
         for name, value in given.items():
-            alike = [k for k, full in enumerate(names) if full == name or full.split(".")[-1] == name]
-            k = names.index(name) if name in names else alike[0] if len(alike) == 1 else -1
-            if k < 0:
-                hint = f"write one of {', '.join(names[j] for j in alike)}" if alike else ""
-                hint = hint or did_you_mean(name, names)
-                what = f"several joints are called {name!r}" if alike else f"no joint is called {name!r}"
-                self.report((*path, name), what, hint)
+            alike = _called(name, names)
+            if not alike:
+                hint = did_you_mean(name, names)
+                self.report((*path, name), f"no joint is called {name!r}", hint)
+            elif len(alike) > 1:
+                hint = f"write one of {', '.join(alike)}"
+                self.report((*path, name), f"several joints are called {name!r}", hint)
             else:
-                result[k] = self.joints.drive(edges[k], joints[k].kind, Entry(value, (*path, name))).guess
+                k = names.index(alike[0])
+                entry = Entry(value, (*path, name))
+                result[k] = self.joint_builder.drive(self.edges[k], self.joints[k].kind, entry).joint.guess
         return result
 
 
 _FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
-def _ends(joint: Joint) -> tuple[int, int]:
-    return joint.predecessor, joint.successor
-
-
-def _is_called(edge: Edge, name: str) -> bool:
-    """Whether a joint has a name, in full or its last part."""
-    full = full_name(edge)
-    return name in (full, full.split(".")[-1])
+def _called(name: str, joints: Collection[str]) -> list[str]:
+    """The joints that have a name: in full the one, else those of whose names it is the last part."""
+    return [name] if name in joints else [full for full in joints if full.split(".")[-1] == name]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.model.description.body import BodySpec
+from nacelle.model.description.description import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.joint import SERIES, TWO_AXES, CouplingSpec, EndSpec, JointSpec
-from nacelle.model.description.leg import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath
 from nacelle.spatial.pose import Pose, identity
@@ -256,8 +256,6 @@ def _element_frame(element: ElementSpec, path: KeyPath) -> tuple[Array, JointKin
         E = frame_from_two_axes(x, side)
     else:
         E = frame_with_z(x)[:, [2, 0, 1]]
-    if kind is JointKind.REVOLUTE:
-        return E, kind, np.eye(3)
     if kind is JointKind.UNIVERSAL:
         return E, kind, frame_from_two_axes(E.T @ axis, np.array([0.0, 1.0, 0.0]))
     return E, kind, np.eye(3)

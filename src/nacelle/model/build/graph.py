@@ -10,8 +10,7 @@ from nacelle.errors import did_you_mean
 from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.description import NacelleSpec
-from nacelle.model.description.leg import LegSpec
+from nacelle.model.description.description import LegSpec, NacelleSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
@@ -30,6 +29,10 @@ class DescribedPart:
     chain: ChainDraft
     placement: Placement
     spec: LegSpec | None
+
+    def full_name(self, name: str) -> str:
+        """Name of something that is written in it, with the leg's: "leg1.knee"."""
+        return name if self.spec is None else f"{self.name}.{name}"
 
 
 @dataclass(eq=False)
@@ -63,7 +66,7 @@ class BodyDraft:
 
 def full_name(edge: Edge | CouplingEdges) -> str:
     """Name of a joint or a coupling, with its leg's: "leg1.knee"."""
-    return f"{edge.part.name}.{edge.draft.name}" if edge.part.spec is not None else edge.draft.name
+    return edge.part.full_name(edge.draft.name)
 
 
 class BodyGraph:
@@ -87,17 +90,15 @@ class BodyGraph:
         self.main = GROUND if nacelle is None else nacelle.name
         self.at_point = nacelle is not None and nacelle.type == "point"
         self.has_nacelle = nacelle is not None
-        self.legs = parts[1:]
+        self.nacelle, self.legs = parts[0], parts[1:]
         self._report = report
         self.faults = 0
         self.bodies: dict[str, BodyDraft] = {}
-        for name, (spec, path) in parts[0].chain.bodies.items():
-            if name == "base":
-                self.report(path, "the name 'base' is taken", "rename the body")
-            self.bodies[name] = BodyDraft(spec, path, None)
-        for part in self.legs:
+        for part in parts:
             for name, (spec, path) in part.chain.bodies.items():
-                self.bodies[f"{part.name}.{name}"] = BodyDraft(spec, path, part)
+                if part.full_name(name) == "base":
+                    self.report(path, "the name 'base' is taken", "rename the body")
+                self.bodies[part.full_name(name)] = BodyDraft(spec, path, part if part.spec else None)
         drafts_number = sum(len(part.chain.joints) + len(part.chain.closures) for part in parts)
         if max(len(self.bodies), drafts_number // 2) > MAX_BODIES:
             self.report(("legs",), f"more than {MAX_BODIES} bodies or {2 * MAX_BODIES} joints", "")
@@ -129,8 +130,8 @@ class BodyGraph:
 
     def resolve(self, part: DescribedPart, name: str, path: KeyPath) -> str | None:
         """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
-        if part.spec is not None and f"{part.name}.{name}" in self.bodies:
-            return f"{part.name}.{name}"
+        if part.full_name(name) in self.bodies:
+            return part.full_name(name)
         if name == "base" or name in self.bodies:
             return name
         own = list(part.chain.bodies) if part.spec is not None else []
@@ -253,6 +254,11 @@ class BodyGraph:
         for name in names:
             groups.setdefault(find(name), []).append(name)
         return list(groups.values())
+
+    @cached_property
+    def joint_names(self) -> list[str]:
+        """Full names of all joints."""
+        return [full_name(edge) for edge in self.edges]
 
     @cached_property
     def hanging_parts(self) -> set[str]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nacelle.model.between import Damper, LineSpring, TorsionSpring
 from nacelle.model.build.draft import JointDraft, SiNumber
 from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, Edge, full_name
-from nacelle.model.build.placement import joint_mirror, mirror_drive
+from nacelle.model.build.placement import joint_mirror, mirrored_axes
 from nacelle.model.description.description import Description
-from nacelle.model.description.drive import Drive, DriveReader, spherical_first
-from nacelle.model.joint import UNBOUNDED, Joint, JointKind
-from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.description.drive import Drive, DriveReader
+from nacelle.model.joint import Joint, JointKind, with_other_order
+from nacelle.model.leg import BASE, PLATFORM, Damper, LineSpring, TorsionSpring
 from nacelle.model.source.node import Entry, KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
@@ -38,8 +37,8 @@ class JointBuilder:
     graph: BodyGraph
     read: DriveReader
 
-    def joint(self, edge: Edge, index: Mapping[str, int]) -> tuple[Joint, Drive]:
-        """Make a joint: frames placed and mirrored, drive read."""
+    def joint(self, edge: Edge, index: Mapping[str, int]) -> Drive:
+        """Make a joint, and read the numbers of its actuator: frames placed and mirrored, drive read."""
         draft, part = edge.draft, edge.part
         kind = draft.kind
         frames = [
@@ -65,28 +64,16 @@ class JointBuilder:
             frames.reverse()
             ends.reverse()
         drive = self.drive(edge, kind)
-        limits = drive.limits
-        if len(limits) == 1 and limits[0] == UNBOUNDED:
-            limits = (drive.position,)
-        joint = Joint(
+        joint = replace(
+            drive.joint,
             name=full_name(edge),
-            kind=kind,
             predecessor=ends[0],
             successor=ends[1],
             frame_predecessor=frames[0],
             frame_successor=frames[1],
-            friction=drive.friction,
-            springs=drive.springs,
-            stops=drive.stops,
-            rotor_inertia=drive.rotor_inertia,
-            gear_ratio=drive.gear_ratio,
-            drive_stiffness=drive.stiffness,
-            drive_damping=drive.damping,
-            limits=limits,
-            guess=drive.guess,
             at_point=at_point,
         )
-        return joint, drive
+        return drive._replace(joint=joint)
 
     def coupling(self, coupling: CouplingEdges, number: Mapping[str, int]) -> Joint:
         """Make a coupling: q_1 - sum ratio q = offset; `number` gives the joints of the tree by name."""
@@ -118,14 +105,14 @@ class JointBuilder:
         """
         draft, part = edge.draft, edge.part
         written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
-        drive = self.read.drive(draft.drive, written, draft.path)
+        joint, actuator = self.read.drive(draft.drive, written, draft.path)
         if guess is None and part.spec is not None and draft.name in part.spec.guess:
             guess = Entry(part.spec.guess[draft.name], (*part.path, "guess", draft.name))
         if guess is not None:
-            drive = replace(drive, guess=self.read.guess(guess.value, written, guess.path))
+            joint = replace(joint, guess=self.read.guess(guess.value, written, guess.path))
         if kind is not written:
-            drive = spherical_first(drive)
-        return drive if part.placement.mirror is None else mirror_drive(kind, drive)
+            joint = with_other_order(joint)
+        return Drive(joint if part.placement.mirror is None else mirrored_axes(joint), actuator)
 
     def point_kind(self, draft: JointDraft) -> JointKind:
         """A joint on a point locks the position; its friction belongs between the last bodies."""
@@ -158,41 +145,34 @@ class JointBuilder:
         # Cosines of right angles come out as 6e-17; exact zeros make the programs traced from it smaller.
         return Pose(cleaned(frame.R), frame.p + 0.0)
 
+    # ---- springs and dampers between bodies: names resolved, points placed with their legs
 
-# ---- springs and dampers between bodies: names resolved, points placed with their legs
-
-
-class BetweenBodies:
-    """Reads what acts between two bodies: that of the whole robot, then that of the legs."""
-
-    def __init__(
-        self, description: Description, parts: Sequence[DescribedPart], joints: JointBuilder
-    ) -> None:
-        """`parts`: the nacelle, then the legs."""
-        self.description, self.parts, self.joints = description, parts, joints
-        self.graph: BodyGraph = joints.graph
-
-    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
-        """Springs, bodies by their numbers."""
+    def springs(self, description: Description, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
+        """Springs between bodies, these by their numbers."""
         made = []
-        for part, name, spec, ends in self._written("springs"):
-            points = tuple(self._point(part, at, body) for at, body in zip(spec.at, ends, strict=True))
+        for part, name, spec, ends in self._between("springs", description):
+            points = [
+                self.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p
+                for at, body in zip(spec.at, ends, strict=True)
+            ]
             numbers = (spec.stiffness, spec.length, spec.damping)
             bodies = (index[ends[0]], index[ends[1]])
             made.append(LineSpring(name, bodies, (points[0], points[1]), *map(plain_or_recorded, numbers)))
         return tuple(made)
 
-    def dampers(self, index: Mapping[str, int]) -> tuple[Damper, ...]:
-        """Angular dampers, bodies by their numbers."""
+    def dampers(self, description: Description, index: Mapping[str, int]) -> tuple[Damper, ...]:
+        """Angular dampers between bodies, these by their numbers."""
         return tuple(
             Damper(name, (index[first], index[second]), plain_or_recorded(spec.damping))
-            for _, name, spec, (first, second) in self._written("dampers")
+            for _, name, spec, (first, second) in self._between("dampers", description)
         )
 
-    def torsion_springs(self, index: Mapping[str, int]) -> tuple[TorsionSpring, ...]:
-        """Torsion springs, bodies by their numbers, z of their frames along the axis."""
+    def torsion_springs(
+        self, description: Description, index: Mapping[str, int]
+    ) -> tuple[TorsionSpring, ...]:
+        """Torsion springs between bodies, these by their numbers, z of their frames along the axis."""
         made = []
-        for part, name, spec, ends in self._written("torsion_springs"):
+        for part, name, spec, ends in self._between("torsion_springs", description):
             along = frame_with_z(pack(spec.axis))
             first, second = (
                 self._turned(part, along if turn is None else turn.rotation() @ along, body)
@@ -203,14 +183,18 @@ class BetweenBodies:
             made.append(TorsionSpring(name, bodies, (first, second), stiffness, rest))
         return tuple(made)
 
-    def _written(self, key: str) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
-        """Entries of the robot and its legs whose bodies there are: part, full name, entry, bodies."""
-        robot, *legs = self.parts
-        owners: list[tuple[DescribedPart, KeyPath, str, Any]] = [(robot, (), "", self.description)]
-        owners += [(part, part.path, f"{part.name}.", part.spec) for part in legs if part.spec]
-        for part, path, prefix, owner in owners:
+    def _turned(self, part: DescribedPart, R: Array, body: str) -> Array:
+        """Axes (3, 3) in the frame of their body, placed and mirrored as those of a joint that turns are."""
+        return self.frame(part, Pose(R, np.zeros(3)), body, JointKind.REVOLUTE).R
+
+    def _between(
+        self, key: str, description: Description
+    ) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
+        """Entries of the robot, then of its legs, whose bodies there are: part, full name, entry, bodies."""
+        for part in (self.graph.nacelle, *self.graph.legs):
+            owner: Any = part.spec or description
             for name, spec in getattr(owner, key).items():
-                place: KeyPath = (*path, key, name, "between")
+                place: KeyPath = (*(part.path if part.spec else ()), key, name, "between")
                 first, second = (
                     self.graph.resolve(part, body, (*place, k)) for k, body in enumerate(spec.between)
                 )
@@ -219,12 +203,4 @@ class BetweenBodies:
                 if first == second:
                     word = key.removesuffix("s").replace("_", " ")
                     self.graph.report(place, f"both ends of the {word} are on one body", "name two")
-                yield part, f"{prefix}{name}", spec, (first, second)
-
-    def _point(self, part: DescribedPart, at: Sequence[float], body: str) -> Array:
-        """A point in the frame of its body, placed as its leg is."""
-        return self.joints.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p
-
-    def _turned(self, part: DescribedPart, R: Array, body: str) -> Array:
-        """Axes (3, 3) in the frame of their body, placed and mirrored as those of a joint that turns are."""
-        return self.joints.frame(part, Pose(R, np.zeros(3)), body, JointKind.REVOLUTE).R
+                yield part, part.full_name(name), spec, (first, second)

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.model.description.body import DisplaySpec, FlexibleSpec
-from nacelle.model.description.drive import Drive
 from nacelle.model.description.frame import PlacementSpec
-from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
+from nacelle.model.joint import Interval, Joint, JointKind, Primitive
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
@@ -54,17 +53,17 @@ def joint_mirror(kind: JointKind) -> Array:
     return np.diag([-1.0, 1.0, 1.0]) if kind is JointKind.PRISMATIC else -np.eye(3)
 
 
-def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
+def mirrored_axes(joint: Joint) -> Joint:
     """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg.
 
     With the coordinate its guess, its limits, the rest of its spring and a constant force change sign;
     all other friction is odd in the rate and stays.
     """
-    if kind is JointKind.PRISMATIC:
-        return drive
-    guess, start = list(drive.guess), 0
-    limits, springs, friction = list(drive.limits), list(drive.springs), list(drive.friction)
-    for k, primitive in enumerate(MOTION[kind]):
+    if joint.kind is JointKind.PRISMATIC:
+        return joint
+    guess, start = list(joint.guess), 0
+    limits, springs, friction = list(joint.limits), list(joint.springs), list(joint.friction)
+    for k, primitive in enumerate(joint.primitives):
         if not primitive.is_rotation:
             guess[start] = -guess[start] + 0.0
             limits[k] = Interval(-limits[k].upper, -limits[k].lower)
@@ -77,15 +76,15 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
             )
         start += primitive.nq
     return replace(
-        drive, guess=tuple(guess), limits=tuple(limits), springs=tuple(springs), friction=tuple(friction)
+        joint, guess=tuple(guess), limits=tuple(limits), springs=tuple(springs), friction=tuple(friction)
     )
 
 
 def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
     """Sign that the determinant of a leg's Jacobian changes by in the mirror image at the same joint values.
 
-    Rows change with the axes of the closures' frames (`joint_mirror`), columns with slides of `mirror_drive`.
-    Rows that are zero all the time, out of the plane of a planar leg, do not count.
+    Rows change with the axes of the closures' frames (`joint_mirror`), columns with slides
+    (`mirrored_axes`). Rows that are zero all the time, out of the plane of a planar leg, do not count.
 
     Args:
         joints: its tree joints, in order.

@@ -1,7 +1,4 @@
-"""Bodies, as they may be written: inertia, shapes to draw, and what makes them flexible.
-
-Flexible links, as they may be written: cross-section, material, and how their deformation is described.
-"""
+"""Bodies, as they may be written: inertia, shapes to draw, and what makes them flexible."""
 
 from __future__ import annotations
 
@@ -147,7 +144,7 @@ class BeamSpec(Strict):
         return self
 
 
-# ---- bodies, as they may be written: inertia, shapes to draw, and what makes them flexible
+# ---- inertia, shapes to draw, bodies
 
 
 class InertiaSpec(Strict):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ValidationInfo
 
@@ -19,12 +18,14 @@ from nacelle.model.joint import (
     UNBOUNDED,
     FrictionTerm,
     Interval,
+    Joint,
     JointKind,
     Primitive,
     Spring,
     Stop,
     neutral,
 )
+from nacelle.model.leg import BASE
 from nacelle.model.source.node import Entry, KeyPath, Report
 from nacelle.model.units import NUMBER, QUANTITIES, UnitError, axis_quantity, given, parse_quantity
 
@@ -72,8 +73,6 @@ Springs = Annotated[
     list[SpringSpec | None] | None,
     BeforeValidator(_listed, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
 ]
-
-
 Stops = Annotated[
     list[StopSpec | None] | None,
     BeforeValidator(_listed, json_schema_input_type=StopSpec | list[StopSpec | None] | None),
@@ -140,9 +139,7 @@ class DriveSpec(Strict):
 # ---- what a joint has beside its geometry, read for its kind: friction, springs, limits
 
 
-_T = TypeVar("_T")
-
-# Kinds of quantity of the coefficients of friction: of a translation, of a rotation.
+# Kinds of quantity of the coefficients of friction along a translation.
 _FRICTION = {
     "viscous": "damping",
     "coulomb": "force",
@@ -153,41 +150,20 @@ _FRICTION = {
     "constant": "force",
 }
 _FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
-_HAVE_ROTORS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SPHERICAL)
+_DRIVEN = (JointKind.REVOLUTE, JointKind.PRISMATIC)
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 
-@dataclass(frozen=True)
-class Drive:
-    """What a joint has beside its geometry, in SI units; see `Joint` and, for its numbers, `Actuator`."""
+class Drive(NamedTuple):
+    """What a joint has beside its geometry, in SI units.
 
-    friction: tuple[tuple[FrictionTerm, ...], ...]
-    springs: tuple[Spring | None, ...]
-    limits: tuple[Interval, ...]
-    guess: tuple[float, ...]
-    stops: tuple[Stop | None, ...] = ()
-    rotor_inertia: float = 0.0
-    gear_ratio: float = 1.0
-    position: Interval = UNBOUNDED
-    stiffness: float = 0.0
-    damping: float = 0.0
-    actuator: Mapping[str, float] = field(default_factory=dict)
+    Attributes:
+        joint: a joint of its kind that has all but a name, bodies and frames.
+        actuator: numbers of its `Actuator` by name, if it is driven.
+    """
 
-
-def spherical_first(drive: Drive) -> Drive:
-    """Bring a C5 joint from the order in which it is written (u, v, rotation) to rotation, u, v."""
-    return replace(
-        drive,
-        friction=_spherical_first(drive.friction),
-        springs=_spherical_first(drive.springs),
-        limits=_spherical_first(drive.limits),
-        stops=_spherical_first(drive.stops) if drive.stops else (),
-        guess=(*drive.guess[2:], *drive.guess[:2]),
-    )
-
-
-def _spherical_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
-    return (axes[2], axes[0], axes[1])
+    joint: Joint
+    actuator: dict[str, Any]
 
 
 def check_drive(
@@ -228,102 +204,143 @@ class DriveReader:
             self.report(path, str(error), error.hint)
             return default
 
+    def along(self, axis: Primitive, linear: str, value: Any, path: KeyPath, default: float = 0.0) -> float:
+        """Read a quantity of an axis, of the kind `linear` along a translation: "force", else "torque"."""
+        return self.quantity(value, axis_quantity(linear, angular=axis.is_rotation), path, default)
+
+    def positive(
+        self, axis: Primitive, linear: str, value: Any, path: KeyPath, key: str, default: float = 0.0
+    ) -> float:
+        """Read a quantity of an axis, at a key, that is above zero; the default if it is not given."""
+        if value is None:
+            return default
+        number = self.along(axis, linear, value, (*path, key), 1.0)
+        if not number > 0.0:
+            self.report((*path, key), f"must be positive, is {number:g}", "")
+        return number
+
+    def drive(self, spec: DriveSpec, kind: JointKind, path: KeyPath) -> Drive:
+        """Read everything that a joint has beside its geometry."""
+        single = kind in _DRIVEN
+        if (spec.active or spec.actuator is not None) and not single:
+            self.report(
+                (*path, "active" if spec.active else "actuator"),
+                f"a {kind} joint cannot be active",
+                "drive a revolute or prismatic joint: split it, with a massless body between",
+            )
+        elif spec.rotor_inertia is not None and not single and kind is not JointKind.SPHERICAL:
+            self.report(
+                (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
+            )
+        joint = Joint(
+            name="",
+            kind=kind,
+            predecessor=BASE,
+            successor=BASE,
+            friction=self.friction(spec, kind, (*path, "friction")),
+            springs=self.springs(spec, kind, (*path, "spring")),
+            limits=self.limits(spec.limits, kind, (*path, "limits")),
+            guess=self.guess(spec.guess, kind, (*path, "guess")),
+        )
+        # Limits of the actuator are those of the joint, where this has none of its own.
+        ends, numbers = joint.limits, {"position": joint.limits[0]} if single else {}
+        own: dict[str, Any] = {}
+        if single and spec.actuator is not None:
+            own, numbers = self.actuator(spec, spec.actuator, joint, path)
+            ends = ends if spec.limits is not None else (numbers["position"],)
+        elif single or kind is JointKind.SPHERICAL:
+            rotates = kind is not JointKind.PRISMATIC
+            own["rotor_inertia"] = self.rotor_inertia(spec.rotor_inertia, rotates, (*path, "rotor_inertia"))
+        stops = self.stops(spec, kind, ends, (*path, "stop"))
+        if single and joint.limits == (UNBOUNDED,):
+            own["limits"] = (numbers["position"],)
+        return Drive(replace(joint, stops=stops, **own), numbers)
+
     def friction(
         self, spec: DriveSpec, kind: JointKind, path: KeyPath
     ) -> tuple[tuple[FrictionTerm, ...], ...]:
         """Friction terms of each axis."""
-        axes = MOTION[kind]
-        if spec.friction is None:
+        axes, entries = MOTION[kind], spec.friction
+        if entries is None:
             return ((),) * len(axes)
-        given = spec.friction
         if not axes:
-            self.report((*path, "friction"), f"a {kind} joint does not move: no friction", "remove it")
+            self.report(path, f"a {kind} joint does not move: no friction", "remove it")
             return ()
-        if (
-            len(given) == 1
-            and len({axis.is_rotation for axis in axes}) == 1
-            and Primitive.SPHERICAL not in axes[1:]
-        ):
-            given = given * len(axes)
-        if len(given) != len(axes):
+        alike = len({axis.is_rotation for axis in axes}) == 1 and Primitive.SPHERICAL not in axes[1:]
+        if len(entries) == 1 and alike:
+            return tuple(self.friction_terms(entries[0], axis, path) for axis in axes)
+        if len(entries) != len(axes):
             self.report(
-                (*path, "friction"),
-                f"{len(given)} entries for the {len(axes)} axes of a {kind} joint",
+                path,
+                f"{len(entries)} entries for the {len(axes)} axes of a {kind} joint",
                 "a list in the order " + ", ".join(_AXIS_WORDS[axis] for axis in axes),
             )
             return ((),) * len(axes)
-        result = []
-        for k, (axis, entry) in enumerate(zip(axes, given, strict=True)):
-            place = (*path, "friction", k) if len(spec.friction) > 1 else (*path, "friction")
-            rate = axis_quantity("speed", angular=axis.is_rotation)
-            scale = 0.0
-            if entry.scale is not None:
-                scale = self.quantity(entry.scale, rate, (*place, "scale"))
-            terms = []
-            for basis, linear in _FRICTION.items():
-                value = getattr(entry, basis)
-                if value is None:
-                    continue
-                kind_of_term = axis_quantity(linear, angular=axis.is_rotation)
-                number = self.quantity(value, kind_of_term, (*place, basis))
-                if number < 0.0 and basis not in ("constant", "stribeck"):
-                    self.report((*place, basis), f"friction must not push: {number:g} is negative", "")
-                if basis in _NEEDS_SCALE and not scale > 0.0:
-                    self.report(
-                        (*place, basis),
-                        f"{basis} needs a rate at which it bends",
-                        f"write scale: {QUANTITIES[rate].example}",
-                    )
-                uses_scale = scale if basis in _NEEDS_SCALE else 0.0
-                terms.append(FrictionTerm(basis.replace("_", "-"), number, uses_scale))
-            result.append(tuple(terms))
-        return tuple(result)
+        return tuple(
+            self.friction_terms(entry, axis, (*path, k))
+            for k, (axis, entry) in enumerate(zip(axes, entries, strict=True))
+        )
+
+    def friction_terms(self, spec: FrictionSpec, axis: Primitive, path: KeyPath) -> tuple[FrictionTerm, ...]:
+        """Friction terms of one axis."""
+        scale = 0.0 if spec.scale is None else self.along(axis, "speed", spec.scale, (*path, "scale"))
+        terms = []
+        for basis, linear in _FRICTION.items():
+            value, place = getattr(spec, basis), (*path, basis)
+            if value is None:
+                continue
+            number = self.along(axis, linear, value, place)
+            if number < 0.0 and basis not in ("constant", "stribeck"):
+                self.report(place, f"friction must not push: {number:g} is negative", "")
+            if basis in _NEEDS_SCALE and not scale > 0.0:
+                rate = QUANTITIES[axis_quantity("speed", angular=axis.is_rotation)]
+                self.report(place, f"{basis} needs a rate at which it bends", f"write scale: {rate.example}")
+            own_scale = scale if basis in _NEEDS_SCALE else 0.0
+            terms.append(FrictionTerm(basis.replace("_", "-"), number, own_scale))
+        return tuple(terms)
 
     def springs(self, spec: DriveSpec, kind: JointKind, path: KeyPath) -> tuple[Spring | None, ...]:
         """Springs of each axis."""
-        axes = MOTION[kind]
-        if spec.spring is None:
-            return (None,) * len(axes)
-        if len(spec.spring) != len(axes) or Primitive.SPHERICAL in axes:
+        axes, entries = MOTION[kind], spec.spring
+        if entries is not None and (len(entries) != len(axes) or Primitive.SPHERICAL in axes):
             self.report(
-                (*path, "spring"),
-                f"{len(spec.spring)} springs for the {len(axes)} axes of a {kind} joint",
+                path,
+                f"{len(entries)} springs for the {len(axes)} axes of a {kind} joint",
                 "one for each prismatic or revolute axis, none in a spherical joint",
             )
+            entries = None
+        if entries is None:
             return (None,) * len(axes)
-        result: list[Spring | None] = []
-        for k, (axis, entry) in enumerate(zip(axes, spec.spring, strict=True)):
-            place = (*path, "spring", k) if len(axes) > 1 else (*path, "spring")
-            if entry is None:
-                result.append(None)
-                continue
-            kind_of_stiffness = axis_quantity("stiffness", angular=axis.is_rotation)
-            stiffness = self.quantity(entry.stiffness, kind_of_stiffness, (*place, "stiffness"))
-            if stiffness < 0.0:
-                self.report((*place, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
-            rest = self.quantity(entry.rest, position_kind(axis), (*place, "rest"))
-            result.append(Spring(stiffness, rest))
-        return tuple(result)
+        return tuple(
+            None if entry is None else self.spring(entry, axis, place)
+            for axis, entry, place in zip(axes, entries, _places(path, len(axes)), strict=True)
+        )
+
+    def spring(self, spec: SpringSpec, axis: Primitive, path: KeyPath) -> Spring:
+        """A spring along an axis."""
+        stiffness = self.along(axis, "stiffness", spec.stiffness, (*path, "stiffness"))
+        if stiffness < 0.0:
+            self.report((*path, "stiffness"), f"the stiffness is negative: {stiffness:g}", "")
+        return Spring(stiffness, self.along(axis, "length", spec.rest, (*path, "rest")))
 
     def stops(
         self, spec: DriveSpec, kind: JointKind, limits: tuple[Interval, ...], path: KeyPath
     ) -> tuple[Stop | None, ...]:
         """End stops of each axis, at its limits."""
-        if spec.stop is None:
+        axes, entries = MOTION[kind], spec.stop
+        if entries is None:
             return ()
-        axes = MOTION[kind]
-        if len(spec.stop) != len(axes):
+        if len(entries) != len(axes):
             self.report(
-                (*path, "stop"),
-                f"{len(spec.stop)} end stops for the {len(axes)} axes of a {kind} joint",
+                path,
+                f"{len(entries)} end stops for the {len(axes)} axes of a {kind} joint",
                 "one for each axis, null where there is none",
             )
             return ()
-        result: list[Stop | None] = []
-        for k, (axis, entry, pair) in enumerate(zip(axes, spec.stop, limits, strict=True)):
-            place = (*path, "stop", k) if len(axes) > 1 else (*path, "stop")
-            result.append(None if entry is None else self.stop(entry, axis, pair, place))
-        return tuple(result)
+        return tuple(
+            None if entry is None else self.stop(entry, axis, pair, place)
+            for axis, entry, pair, place in zip(axes, entries, limits, _places(path, len(axes)), strict=True)
+        )
 
     def stop(self, spec: StopSpec, axis: Primitive, limits: Interval, path: KeyPath) -> Stop | None:
         """An end stop of an axis, at its limits."""
@@ -332,18 +349,14 @@ class DriveReader:
             return None
         if not any(math.isfinite(end) for end in limits):
             self.report(path, "an end stop without limits", "limits say where it is: limits: [lower, upper]")
-        of_stiffness, of_damping = (
-            axis_quantity(linear, angular=axis.is_rotation) for linear in ("stiffness", "damping")
-        )
-        stiffness = self.quantity(spec.stiffness, of_stiffness, (*path, "stiffness"), 1.0)
+        stiffness = self.along(axis, "stiffness", spec.stiffness, (*path, "stiffness"), 1.0)
         if not stiffness > 0.0:
-            self.report(
-                (*path, "stiffness"), f"the stiffness of an end stop is above zero, not {stiffness:g}", ""
-            )
+            words = f"the stiffness of an end stop is above zero, not {stiffness:g}"
+            self.report((*path, "stiffness"), words, "")
             return None
         damping = 0.0
         if spec.damping is not None:
-            damping = self.quantity(spec.damping, of_damping, (*path, "damping"))
+            damping = self.along(axis, "damping", spec.damping, (*path, "damping"))
         if damping < 0.0:
             self.report((*path, "damping"), f"the damping is negative: {damping:g}", "")
         return Stop(stiffness, damping)
@@ -367,7 +380,7 @@ class DriveReader:
                 self.report(path, "a limit is a pair: lower and upper", _limits_example(axes))
                 return free
             low, high = (
-                default if end is None else self.quantity(end, position_kind(axis), path, default)
+                default if end is None else self.along(axis, "length", end, path, default)
                 for end, default in zip(pair, UNBOUNDED, strict=True)
             )
             if not low < high:
@@ -398,100 +411,57 @@ class DriveReader:
                     quat, size = [0.0, 0.0, 0.0, 1.0], 1.0
                 result += quat if abs(size - 1.0) < 1e-15 else [q / size for q in quat]
             else:
-                result.append(self.quantity(values[len(result)], position_kind(axis), path))
+                result.append(self.along(axis, "length", values[len(result)], path))
         return tuple(result)
 
-    def drive(self, spec: DriveSpec, kind: JointKind, path: KeyPath) -> Drive:
-        """Read everything that a joint has beside its geometry."""
-        driven = spec.active or spec.actuator is not None
-        if driven and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            self.report(
-                (*path, "active" if spec.active else "actuator"),
-                f"a {kind} joint cannot be active",
-                "drive a revolute or prismatic joint: split it, with a massless body between",
-            )
-        elif spec.rotor_inertia is not None and kind not in _HAVE_ROTORS:
-            self.report(
-                (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
-            )
-        friction = self.friction(spec, kind, path)
-        springs = self.springs(spec, kind, path)
-        limits = self.limits(spec.limits, kind, (*path, "limits"))
-        guess = self.guess(spec.guess, kind, (*path, "guess"))
-        if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            rotor = 0.0
-            if kind is JointKind.SPHERICAL:
-                rotor = self.rotor_inertia(spec.rotor_inertia, True, (*path, "rotor_inertia"))
-            return Drive(friction, springs, limits, guess, self.stops(spec, kind, limits, path), rotor)
-        if spec.actuator is None:
-            revolute = kind is JointKind.REVOLUTE
-            rotor = self.rotor_inertia(spec.rotor_inertia, revolute, (*path, "rotor_inertia"))
-            stops = self.stops(spec, kind, limits, path)
-            return Drive(friction, springs, limits, guess, stops, rotor, position=limits[0])
-        if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
+    def actuator(
+        self, spec: DriveSpec, actuator: ActuatorSpec, joint: Joint, path: KeyPath
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read an actuator: what is a number of its joint, and what is one of its own."""
+        if spec.rotor_inertia is not None and actuator.rotor_inertia is not None:
             self.report((*path, "rotor_inertia"), "rotor_inertia is given twice", "give it once")
-        if spec.actuator.rotor_inertia is not None:
-            rotor_entry = Entry(spec.actuator.rotor_inertia, (*path, "actuator", "rotor_inertia"))
-        else:
-            rotor_entry = Entry(spec.rotor_inertia, (*path, "rotor_inertia"))
-        numbers = self.actuator(spec.actuator, kind, rotor_entry, (*path, "actuator"))
-        if spec.actuator.limits.position is None:
-            numbers["position"] = limits[0]
-        # Limits of the actuator are those of the joint, where this has none of its own.
-        ends = limits if spec.limits is not None else (numbers["position"],)
-        stops = self.stops(spec, kind, ends, path)
-        own = ("gear_ratio", "rotor_inertia", "position", "stiffness", "damping")
-        joint = {key: numbers.pop(key) for key in own if key in numbers}
-        return Drive(friction, springs, limits, guess, stops, **joint, actuator=numbers)
-
-    def actuator(self, spec: ActuatorSpec, kind: JointKind, rotor: Entry, path: KeyPath) -> dict[str, Any]:
-        """Read the numbers of an actuator."""
-        revolute = kind is JointKind.REVOLUTE
-        ratio, screw = self.gear_ratio(spec, kind, path)
-        numbers: dict[str, Any] = {
+        rotor = Entry(spec.rotor_inertia, (*path, "rotor_inertia"))
+        path = (*path, "actuator")
+        if actuator.rotor_inertia is not None:
+            rotor = Entry(actuator.rotor_inertia, (*path, "rotor_inertia"))
+        (axis,), limits = joint.primitives, actuator.limits
+        ratio, screw = self.gear_ratio(actuator, joint.kind, path)
+        # The motor of a screw rotates, what it drives does not.
+        motor = Primitive.RZ if screw else axis
+        own = {
             "gear_ratio": ratio,
-            "rotor_inertia": self.rotor_inertia(rotor.value, revolute or screw, rotor.path),
-            "encoder_zero": self.quantity(
-                spec.encoder.zero, axis_quantity("length", angular=revolute), (*path, "encoder", "zero")
-            ),
-            "encoder_sign": spec.encoder.sign,
-            "position": self.limits(spec.limits.position, kind, (*path, "limits", "position"))[0],
+            "rotor_inertia": self.rotor_inertia(rotor.value, motor.is_rotation, rotor.path),
+            "drive_stiffness": self.positive(axis, "stiffness", actuator.stiffness, path, "stiffness"),
+            "drive_damping": self.positive(axis, "damping", actuator.damping, path, "damping"),
         }
-        optional = (
-            ("speed", spec.limits.speed, "speed", ("limits", "speed")),
-            ("force", spec.limits.force, "force", ("limits", "force")),
-            ("stiffness", spec.stiffness, "stiffness", ("stiffness",)),
-            ("damping", spec.damping, "damping", ("damping",)),
-            ("torque_constant", spec.torque_constant, "force constant", ("torque_constant",)),
-        )
-        for name, value, linear, place in optional:
-            if value is None:
-                continue
-            # The motor of a screw rotates, what it drives does not.
-            angular = revolute or (screw and name == "torque_constant")
-            quantity = axis_quantity(linear, angular=angular)
-            numbers[name] = self.quantity(value, quantity, (*path, *place), 1.0)
-            if not numbers[name] > 0.0:
-                self.report((*path, *place), f"must be positive, is {numbers[name]:g}", "")
-        if spec.damping is not None and spec.stiffness is None:
+        constant, place = actuator.torque_constant, (*path, "limits")
+        numbers: dict[str, Any] = {
+            "encoder_zero": self.along(axis, "length", actuator.encoder.zero, (*path, "encoder", "zero")),
+            "encoder_sign": actuator.encoder.sign,
+            "position": self.limits(limits.position, joint.kind, (*place, "position"))[0],
+            "speed": self.positive(axis, "speed", limits.speed, place, "speed", math.inf),
+            "force": self.positive(axis, "force", limits.force, place, "force", math.inf),
+            "torque_constant": self.positive(motor, "force constant", constant, path, "torque_constant"),
+        }
+        if limits.position is None:
+            numbers["position"] = joint.limits[0]
+        if actuator.damping is not None and actuator.stiffness is None:
             self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
-        return numbers
+        return own, numbers
 
     def ratio(self, value: Any, kind: str, path: KeyPath) -> float:
         """Read a ratio of two joints: a number, "1:50" or "3/4", or with its unit where that has one."""
-        if isinstance(value, str) and kind == "number":
-            fraction = _FRACTION.fullmatch(value)
-            if fraction is not None and float(fraction[2]) != 0.0:
-                return float(fraction[1]) / float(fraction[2])
+        fraction = _fraction(value) if kind == "number" else None
+        if fraction is not None:
+            return fraction
         return self.quantity(value, kind, path, 1.0)
 
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a rotating motor drives a prismatic joint."""
         value = spec.gear_ratio
-        if isinstance(value, str):
-            fraction = _FRACTION.fullmatch(value)
-            if fraction is not None and float(fraction[2]) != 0.0:
-                value = given(value, float(fraction[1]) / float(fraction[2]), "number")
+        fraction = _fraction(value)
+        if fraction is not None:
+            value = given(value, fraction, "number")
         screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
         if screw and re.search(r"m\s*/\s*(rev|rad|deg)\s*$", str(value)):
             lead = self.quantity(value, "lead", (*path, "gear_ratio"), 1.0)
@@ -529,6 +499,12 @@ def _limits_example(axes: tuple[Primitive, ...]) -> str:
     return "write " + (pairs[0] if len(pairs) == 1 else f"[{', '.join(pairs)}]")
 
 
-def position_kind(axis: Primitive) -> str:
-    """Kind of quantity of a coordinate."""
-    return axis_quantity("length", angular=axis.is_rotation)
+def _fraction(value: Any) -> float | None:
+    """A ratio that is written as "1:50" or "3/4"; None if it is not."""
+    match = _FRACTION.fullmatch(value) if isinstance(value, str) else None
+    return None if match is None or float(match[2]) == 0.0 else float(match[1]) / float(match[2])
+
+
+def _places(path: KeyPath, count: int) -> list[KeyPath]:
+    """Where the entries of so many axes are: in a list if there are several."""
+    return [(*path, k) for k in range(count)] if count > 1 else [path]

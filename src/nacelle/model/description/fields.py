@@ -277,9 +277,8 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
     if isinstance(value, str) and value.lstrip("+-") in _AXES and len(value) <= 2:
         sign = -1.0 if value.startswith("-") else 1.0
         return tuple(sign * c + 0.0 for c in _AXES[value[-1]])
-    if isinstance(value, str) and not (len(value) <= _LONGEST and _VECTOR_TEXT.fullmatch(value)):
-        raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
-    if isinstance(value, list | tuple) and len(value) != 3:
+    unread = isinstance(value, str) and not (len(value) <= _LONGEST and _VECTOR_TEXT.fullmatch(value))
+    if unread or (isinstance(value, list | tuple) and len(value) != 3):
         raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
     numbers = read_vector(value, QUANTITIES["number"], None, 3)
     if sum(number != 0.0 for number in numbers) == 1:  # a coordinate axis, whatever its length

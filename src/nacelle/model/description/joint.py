@@ -60,17 +60,11 @@ class CouplingSpec(Strict):
         return {self.follows: 1.0 if self.ratio is None else self.ratio}
 
 
-# ---- angular dampers between two bodies, as they may be written
-
-
 class DamperSpec(Strict):
     """A damper of the relative rotation of two bodies, alike about all axes."""
 
     between: Annotated[list[Reference], Field(min_length=2, max_length=2)]
     damping: AngularDamping
-
-
-# ---- springs between two bodies, as they may be written
 
 
 class LineSpringSpec(Strict):
@@ -100,7 +94,7 @@ class TorsionSpringSpec(Strict):
     rest: Angle = 0.0
 
 
-# ---- joints, as they may be written: between two bodies, at the input of an element, at the end of a leg
+# ---- joints: between two bodies, at the input of an element, at the end of a leg
 
 
 JointType = Literal[

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.description import Description
+from nacelle.model.description.description import Description, ElementSpec, LegSpec
 from nacelle.model.description.fields import Name, RawList, Strict
 from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.description.joint import (
@@ -24,7 +24,6 @@ from nacelle.model.description.joint import (
     LineSpringSpec,
     TorsionSpringSpec,
 )
-from nacelle.model.description.leg import ElementSpec, LegSpec
 
 _FILE = "schema.json"
 

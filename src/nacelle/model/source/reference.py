@@ -64,11 +64,7 @@ class Substitution:
         """Number of values below a node, and its depth."""
         measures = self.sizes.get(id(node))
         if measures is None:
-            value = node.value
-            below = (
-                list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-            )
-            parts = [self.measure(child) for child in below]
+            parts = [self.measure(child) for child in node.children]
             measures = 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)
             self.sizes[id(node)] = measures
             self.kept.append(node)

@@ -30,103 +30,9 @@ from nacelle.model.source.khalil_kleinfinger import expand_table
 from nacelle.model.source.node import KeyPath, Mark, Node, Origin, Source
 from nacelle.model.source.reference import LEADING_NUMBERS, Scope, Substitution
 
-# Keys of a leg that may be overridden; the first ones hold things by name.
-NAMED = ("bodies", "joints", "closures", "elements")
+# Keys of a leg that may be overridden; the first ones hold things by name, which are called so.
+NAMED = {"bodies": "body", "joints": "joint", "closures": "closure", "elements": "element"}
 KEYS = (*NAMED, "end", "branch", "guess", "title", "placement")
-
-
-def overridden(leg: Node, change: Node, substitution: Substitution, path: KeyPath) -> Node:
-    """Give a leg, written in full, with changes.
-
-    Args:
-        leg: the leg; its table, if it had one, is expanded already.
-        change: the changes, references resolved.
-        substitution: takes what is wrong.
-        path: of the changes.
-    """
-    assert isinstance(leg.value, dict)
-    if not isinstance(change.value, dict):
-        example = "{joints: {motor: {friction: {viscous: 0.2 N*m*s/rad}}}}"
-        substitution.report(path, "override is a mapping of what differs", example, change.mark)
-        return leg
-    items, keys = dict(leg.value), dict(leg.keys)
-    for key, value in change.value.items():
-        place, mark = (*path, key), change.keys.get(key, change.mark)
-        if key not in KEYS:
-            substitution.report(place, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
-        elif key in NAMED:
-            items[key] = _named(key, items.get(key), value, substitution, place)
-        elif value.value is None:
-            items.pop(key, None)
-        else:
-            items[key] = _merged(items.get(key), value)
-            keys[key] = mark
-    return Node(items, leg.mark, keys)
-
-
-def _named(key: str, base: Node | None, change: Node, substitution: Substitution, path: KeyPath) -> Node:
-    """Bodies, joints, closures or elements with changes of some of them."""
-    base = Node({}, change.mark) if base is None else base
-    if not isinstance(change.value, dict):
-        substitution.report(path, f"{key} is a mapping of names to what differs", "", change.mark)
-        return base
-    if isinstance(base.value, list):
-        return _listed(base, change, substitution, path)
-    if not isinstance(base.value, dict):
-        return base
-    known = {}
-    for name, value in change.value.items():
-        if name in base.value:
-            known[name] = value
-        else:
-            _missing(key, name, base.value, substitution, (*path, name), change)
-    return _merged(base, Node(known, change.mark, change.keys))
-
-
-def _listed(base: Node, change: Node, substitution: Substitution, path: KeyPath) -> Node:
-    """Elements, a list of mappings that have names."""
-    assert isinstance(base.value, list)
-    assert isinstance(change.value, dict)
-    entries = list(base.value)
-    places: dict[str, int] = {}
-    for k, entry in enumerate(entries):
-        if isinstance(entry.value, dict) and "name" in entry.value:
-            places[str(entry.value["name"].value)] = k
-    for name, value in change.value.items():
-        if name not in places:
-            _missing("elements", name, places, substitution, (*path, name), change)
-        else:
-            entries[places[name]] = _merged(entries[places[name]], value)
-    return Node(entries, base.mark)
-
-
-def _missing(
-    key: str, name: str, names: Mapping[str, object], substitution: Substitution, path: KeyPath, change: Node
-) -> None:
-    what = {"bodies": "body", "joints": "joint", "closures": "closure", "elements": "element"}[key]
-    hint = did_you_mean(name, names) or f"it has no {key}"
-    substitution.report(
-        path, f"the template has no {what} {name!r}", hint, change.keys.get(name, change.mark)
-    )
-
-
-def _merged(base: Node | None, change: Node) -> Node:
-    """Mappings merged key by key, null taken away; anything else is the change."""
-    if base is None or not isinstance(base.value, dict) or not isinstance(change.value, dict):
-        return change
-    items, keys = dict(base.value), dict(base.keys)
-    for key, value in change.value.items():
-        if value.value is None:
-            items.pop(key, None)
-            continue
-        items[key] = _merged(items.get(key), value)
-        keys[key] = change.keys.get(key, change.mark)
-    return Node(items, base.mark, keys)
-
-
-# ---- constants, templates and repeated legs: from the written tree to one with every leg in full
-
-
 MAX_LEGS = 64
 
 _REPEAT_KEYS = ["repeat", "count", "angles", "placements", "table", "names", "prefix", "with", "override"]
@@ -304,7 +210,7 @@ class Expander(Substitution):
         leg = self.leg(Node(items, node.mark, keys), scope, path)
         changes = [own["override"]] if "override" in own else []
         for place, change in [((*path, "override"), change) for change in changes] + list(overrides):
-            leg = overridden(leg, self.substitute(change, scope, place), self, place)
+            leg = self.overridden(leg, self.substitute(change, scope, place), place)
         return leg
 
     def repeat(self, node: Node, path: KeyPath) -> list[Node]:
@@ -409,6 +315,73 @@ class Expander(Substitution):
                 else:
                     given[key] = GivenParameter(value, (*path, key), entry.keys.get(key, entry.mark))
         return own, given, place
+
+    # ---- what one leg has otherwise than its template
+
+    def overridden(self, leg: Node, change: Node, path: KeyPath) -> Node:
+        """Give a leg, written in full, with changes, references resolved, that are written at a path."""
+        assert isinstance(leg.value, dict)
+        if not isinstance(change.value, dict):
+            example = "{joints: {motor: {friction: {viscous: 0.2 N*m*s/rad}}}}"
+            self.report(path, "override is a mapping of what differs", example, change.mark)
+            return leg
+        items, keys = dict(leg.value), dict(leg.keys)
+        for key, value in change.value.items():
+            place, mark = (*path, key), change.keys.get(key, change.mark)
+            if key not in KEYS:
+                self.report(place, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
+            elif key in NAMED:
+                items[key] = self.changed_entries(key, items.get(key), value, place)
+            elif value.value is None:
+                items.pop(key, None)
+            else:
+                items[key] = _merged(items.get(key), value)
+                keys[key] = mark
+        return Node(items, leg.mark, keys)
+
+    def changed_entries(self, key: str, base: Node | None, change: Node, path: KeyPath) -> Node:
+        """Bodies, joints and closures by name, or elements, a list of such, with changes of some of them."""
+        base = Node({}, change.mark) if base is None else base
+        if not isinstance(change.value, dict):
+            self.report(path, f"{key} is a mapping of names to what differs", "", change.mark)
+            return base
+        if not isinstance(base.value, dict | list):
+            return base
+        listed = enumerate(base.value) if isinstance(base.value, list) else ()
+        places = {
+            str(n.value["name"].value): k
+            for k, n in listed
+            if isinstance(n.value, dict) and "name" in n.value
+        }
+        names = places if isinstance(base.value, list) else base.value
+        known = {}
+        for name, value in change.value.items():
+            if name in names:
+                known[name] = value
+            else:
+                hint = did_you_mean(name, names) or f"it has no {key}"
+                mark = change.keys.get(name, change.mark)
+                self.report((*path, name), f"the template has no {NAMED[key]} {name!r}", hint, mark)
+        if isinstance(base.value, dict):
+            return _merged(base, Node(known, change.mark, change.keys))
+        entries = list(base.value)
+        for name, value in known.items():
+            entries[places[name]] = _merged(entries[places[name]], value)
+        return Node(entries, base.mark)
+
+
+def _merged(base: Node | None, change: Node) -> Node:
+    """Mappings merged key by key, null taken away; anything else is the change."""
+    if base is None or not isinstance(base.value, dict) or not isinstance(change.value, dict):
+        return change
+    items, keys = dict(base.value), dict(base.keys)
+    for key, value in change.value.items():
+        if value.value is None:
+            items.pop(key, None)
+            continue
+        items[key] = _merged(items.get(key), value)
+        keys[key] = change.keys.get(key, change.mark)
+    return Node(items, base.mark, keys)
 
 
 def _nacelle_names(root: Node) -> set[str]:

@@ -220,10 +220,8 @@ class _YamlReader:
 
 def _height(node: Node) -> int:
     """Levels below a node."""
-    children: Any = node.value.values() if isinstance(node.value, dict) else node.value
-    if not isinstance(node.value, dict | list):
-        return 0
-    return 1 + max((_height(child) for child in children), default=0)
+    below = max((_height(child) for child in node.children), default=0)
+    return 1 + below if isinstance(node.value, dict | list) else 0
 
 
 def _mark(event: Any) -> Mark:
