@@ -38,10 +38,10 @@ from typing import Any
 from nacelle.compact.actuators import node_closure_axes
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
-from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
+from nacelle.compact.motion import Counted, MechanismMotion, angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
-from nacelle.compact.required import Counted, Required, on_both_sides
+from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.dynamics.compliance import line_between, stop_effort, stop_of

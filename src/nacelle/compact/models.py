@@ -18,12 +18,12 @@ from typing import Any, cast
 import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.compact.bars.require import require_bars
+from nacelle.compact.bar_forces import require_bars
 from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
-from nacelle.compact.motion import MechanismMotion
+from nacelle.compact.motion import Counted, MechanismMotion
 from nacelle.compact.placed import (
     Way,
     active_rates,
@@ -31,7 +31,7 @@ from nacelle.compact.placed import (
     is_direct,
 )
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
-from nacelle.compact.required import Counted, Required, forces_on_platform, inward
+from nacelle.compact.required import Required, forces_on_platform, inward
 from nacelle.compact.solve import MatrixUnits, determinant
 from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.dynamics.actuators import least_norm_forces

@@ -32,6 +32,7 @@ from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, r
 from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
 from nacelle.compact.legs import Legs, Rates, growth_figure, margins, merge, motion
 from nacelle.compact.motion import (
+    Counted,
     MechanismMotion,
     NodeMotion,
     angular_velocity,
@@ -42,7 +43,7 @@ from nacelle.compact.motion import (
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, is_direct
 from nacelle.compact.plan import legs_at
-from nacelle.compact.required import Counted, Required, forces_on_platform, inward
+from nacelle.compact.required import Required, forces_on_platform, inward
 from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.dynamics.actuators import least_norm_forces

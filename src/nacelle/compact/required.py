@@ -27,23 +27,6 @@ from nacelle.spatial.screw import Wrench
 _NO_WRENCH = Wrench(ZERO, ZERO)
 
 
-@dataclass(frozen=True)
-class Counted:
-    """What counts.
-
-    Attributes:
-        friction: whether friction does.
-        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; None for at once.
-        springs: whether springs do.
-        inertia: whether inertia and weight of rods do.
-    """
-
-    friction: bool = True
-    smooth: float | None = None
-    springs: bool = True
-    inertia: bool = True
-
-
 @dataclass(eq=False)
 class Required:
     """What the motion requires, gathered.

@@ -37,7 +37,7 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
-from nacelle.compact.required import Counted
+from nacelle.compact.motion import Counted
 from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.kinematics.legs.chain import TOLERANCE

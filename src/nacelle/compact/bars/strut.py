@@ -44,7 +44,7 @@ import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
 from nacelle.compact.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
-from nacelle.compact.required import Counted
+from nacelle.compact.motion import Counted
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.model.joint import JointKind

@@ -36,8 +36,8 @@ from nacelle.compact.bars.rod import Residual, RodMotion, hinge_moments, lean, r
 from nacelle.compact.bars.strut import StrutMotion, strut_demand, strut_inertia
 from nacelle.compact.constraints import BarConstraint, DrivenRod, Strut
 from nacelle.compact.legs import Legs
-from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.required import Counted, Required, on_both_sides
+from nacelle.compact.motion import Counted, MechanismMotion
+from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.vectors import ZERO, add, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, is_zero, pack
 from nacelle.spatial.screw import Wrench
