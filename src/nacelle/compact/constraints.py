@@ -202,13 +202,12 @@ class JointClosure(Constraint):
 
     def open(self, now: Configuration, frames: JointFrames) -> list[Scalar]:
         """What the rows leave open along their directions, m or rad."""
-        pair = frames(self.joint, self.sides.axes)
-        return _gaps(now.robot.joints[self.joint], self.rows, pair, self.first)
+        near, far = frames(self.joint, self.sides.axes)[:: 1 if self.first else -1]
+        return _gaps(now.robot.joints[self.joint], self.rows, near, far, 1.0 if self.first else -1.0)
 
 
-def _gaps(joint: Joint, rows: Sequence[JointRow], frames: tuple[Pose, Pose], first: bool) -> list[Scalar]:
-    """What rows of a joint leave open between its frames; `first` says which one the leg carries."""
-    near, far = frames if first else frames[::-1]
+def _gaps(joint: Joint, rows: Sequence[JointRow], near: Pose, far: Pose, sign: float) -> list[Scalar]:
+    """What rows of a joint leave open between its frames; `sign` is -1 where the near one is its second."""
     _, locked, _ = locked_axes(joint)
     misalignment: Array = ZERO
     if len(locked) == 3:
@@ -217,7 +216,7 @@ def _gaps(joint: Joint, rows: Sequence[JointRow], frames: tuple[Pose, Pose], fir
     elif locked:
         misalignment = cross(near.R[:, 2], far.R[:, 2])
     offset = np.asarray(plus(far.p, -near.p))
-    return [row.open(offset, misalignment, 1.0 if first else -1.0) for row in rows]
+    return [row.open(offset, misalignment, sign) for row in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +386,20 @@ class PlatformLoop:
         """What the rows leave open, m or rad: of the second body against the first."""
         if self.joint is None:
             return [0.0] * len(self.rows)
-        return _gaps(now.robot.joints[self.joint], self.rows, frames(self.joint, 0), True)
+        return _gaps(now.robot.joints[self.joint], self.rows, *frames(self.joint, 0), 1.0)
+
+    def over_rates(self, nacelle: PlacedNacelle) -> PlatformLoop:
+        """The same with its rows over the moving rates of the nacelle."""
+        rows = [replace(row, coefficients=self._coefficients(nacelle, row)) for row in self.rows]
+        return replace(self, rows=rows)
+
+    def _coefficients(self, nacelle: PlacedNacelle, row: Row) -> dict[int, Scalar]:
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
+        common, f, n = nacelle.common(*self.bodies), row.force, row.moment
+        first, coefficients = (nacelle.onto(k, self.point, f, n, without=common) for k in self.bodies)
+        for rate, value in first.items():
+            coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
+        return coefficients
 
 
 # ---- the constraints of a robot
@@ -669,11 +681,6 @@ def spin_constraint(trees: LegTrees, body: int, axis: Sequence[float]) -> LegSpi
 def platform_loops(robot: Robot, nacelle: PlacedNacelle) -> list[PlatformLoop | Coupling]:
     """All loops of the nacelle itself."""
     loops: list[PlatformLoop | Coupling] = []
-
-    def add_loop(rows: Sequence[JointRow], bodies: tuple[int, int], point: Array, joint: int | None) -> None:
-        over = [replace(row, coefficients=_over_platform(nacelle, row, bodies, point)) for row in rows]
-        loops.append(PlatformLoop(over, bodies, point, joint))
-
     for c in robot.nacelle.closures:
         joint = robot.joints[c]
         if joint.at_point:
@@ -686,20 +693,10 @@ def platform_loops(robot: Robot, nacelle: PlacedNacelle) -> list[PlatformLoop | 
         _, locked, _ = locked_axes(joint)
         axes, size = Axes(first.R, second.R, True), robot.numeric.size
         rows = closure_rows(joint, size, {}, axes, basis(first.R, locked))
-        add_loop(rows, (joint.predecessor, joint.successor), second.p, c)
+        loop = PlatformLoop(rows, (joint.predecessor, joint.successor), second.p, c)
+        loops.append(loop.over_rates(nacelle))
     for spin in nacelle.mechanism.nacelle_spins:
         pose = nacelle.poses[spin.body]
         row = SpinRow({}, product(pose.R, np.array(spin.axis)), 1.0)
-        add_loop((row,), (BASE, spin.body), pose.p, None)
+        loops.append(PlatformLoop((row,), (BASE, spin.body), pose.p, None).over_rates(nacelle))
     return loops
-
-
-def _over_platform(
-    nacelle: PlacedNacelle, row: Row, bodies: tuple[int, int], point: Array
-) -> dict[int, Scalar]:
-    """A row f . (v_2 - v_1) + n . (w_2 - w_1) at a point over the moving rates of the nacelle, by rate."""
-    common = nacelle.common(*bodies)
-    first, coefficients = (nacelle.onto(k, point, row.force, row.moment, without=common) for k in bodies)
-    for rate, value in first.items():
-        coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
-    return coefficients

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.compact.actuators import rotor_rates
-from nacelle.compact.bars.require import bar_inertia, residual_energy
+from nacelle.compact.bar_forces import bar_inertia, residual_energy
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments

@@ -19,12 +19,12 @@ from typing import cast
 import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.compact.bars.require import require_bars
+from nacelle.compact.bar_forces import require_bars
 from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
-from nacelle.compact.motion import MechanismMotion
+from nacelle.compact.motion import Counted, MechanismMotion
 from nacelle.compact.placed import (
     Way,
     active_rates,

@@ -9,7 +9,7 @@ row,
     strut    l l' = d . v_B                   l l'' = d . a_B + |v|^2 - l'^2      l = |d|
 
 and no angles: what its bodies require follows from d, its derivatives and the first axis at A. Legs with a
-parallelogram are rods, too (`bars.parallel_rods`).
+parallelogram are rods, too (`geometry`).
 """
 
 from __future__ import annotations
