@@ -29,7 +29,7 @@ the inputs are identities, and values that are equal by them are computed once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 import numpy as np
@@ -49,8 +49,7 @@ from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, sin
-from nacelle.spatial.solve import solve
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin
 from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
@@ -163,16 +162,32 @@ def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> li
     else:
         p, _ = three_spheres(spheres, side)
         r = [p - c[0] for c in begins]
-    rows = np.stack(r)
-    v = solve(rows, pack([dot(line, c[1]) for line, c in zip(r, begins, strict=True)]))
+    solve = _row_solver(r)
+    v = solve([dot(line, c[1]) for line, c in zip(r, begins, strict=True)])
     rates = [v - c[1] for c in begins]
-    a = solve(rows, pack([dot(l, c[2]) - dot(w, w) for l, c, w in zip(r, begins, rates, strict=True)]))
+    a = solve([dot(l, c[2]) - dot(w, w) for l, c, w in zip(r, begins, rates, strict=True)])
     lines = []
     for line, rate, c in zip(r, rates, begins, strict=True):
         jet = np.zeros((3, 3), dtype=object)
         jet[:, axes] = [line, rate, a - c[2]]
         lines.append(pack(jet.tolist()))
     return lines
+
+
+def _row_solver(r: list[Array]) -> Callable[[list[Scalar]], Array]:
+    """A function that solves r_j . v = b_j by Cramer's rule, with what does not depend on b done once."""
+    if len(r) == 2:
+        one, two = r
+        normals = [pack([two[1], -two[0]]), pack([-one[1], one[0]])]
+    else:
+        normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
+    reciprocal = divide(1.0, dot(r[0], normals[0]))
+
+    def solve(b: list[Scalar]) -> Array:
+        scaled = [value * reciprocal for value in b]
+        return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
+
+    return solve
 
 
 # ---- samples of element states with 50 digits, by which identities of a model from elements are recognised
