@@ -28,12 +28,12 @@ WINGS = {
     "kinematics": (
         "Kinematics",
         "Poses, joints, Jacobians, workspaces and trajectories.",
-        ("kinematics", "spatial"),
+        ("kinematics", "trajectory", "spatial"),
     ),
     "dynamics": (
         "Dynamics",
         "Forces from motion, motion from forces, and what follows from both.",
-        ("dynamics",),
+        ("dynamics", "papers"),
     ),
     "simulation": ("Simulation", "Plants, drives, events and runs.", ("simulation",)),
     "identification": (

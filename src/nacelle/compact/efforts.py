@@ -38,7 +38,7 @@ from typing import Any
 from nacelle.compact.actuators import node_closure_axes
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
-from nacelle.compact.motion import Counted, MechanismMotion, angular_velocity, columns, velocity, with_root
+from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides

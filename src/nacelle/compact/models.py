@@ -24,7 +24,7 @@ from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rod
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
-from nacelle.compact.motion import Counted, MechanismMotion
+from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.placed import (
     Way,
     active_rates,

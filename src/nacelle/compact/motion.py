@@ -105,23 +105,6 @@ def outward(
     return motions
 
 
-@dataclass(frozen=True)
-class Counted:
-    """What of the forces that a motion requires counts.
-
-    Attributes:
-        friction: whether friction does.
-        smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; None for at once.
-        springs: whether springs do.
-        inertia: whether inertia and weight of rods do.
-    """
-
-    friction: bool = True
-    smooth: float | None = None
-    springs: bool = True
-    inertia: bool = True
-
-
 @dataclass(frozen=True, eq=False)
 class MechanismMotion:
     """Everything that moves, at given rates of the legs and their derivatives.

@@ -33,7 +33,6 @@ from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, r
 from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
 from nacelle.compact.legs import Legs, Rates, growth_figure, margins, merge, motion
 from nacelle.compact.motion import (
-    Counted,
     MechanismMotion,
     NodeMotion,
     angular_velocity,

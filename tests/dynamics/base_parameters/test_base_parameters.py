@@ -34,15 +34,12 @@ from nacelle.dynamics.base_parameters.transfers import (
 )
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
-from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
-from support.compare import assert_same
 from support.library import NAMES, library_robot
-from support.random_robots.legs import CASES
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 from support.uncompiled import any_robot
@@ -471,19 +468,3 @@ def test_no_force_shows_a_transfer(make) -> None:
     scale = np.where(scale > 0.0, scale, 1.0)
     rank = np.linalg.matrix_rank(Y / scale, tol=1e-9)
     assert np.linalg.matrix_rank(listed, tol=1e-9) == count - rank
-
-
-@pytest.mark.parametrize("name", ["prrrp", "drives, springs and rotors at closures", "3 RPS"])
-def test_rates_of_joints_are_those_of_the_tree(name: str) -> None:
-    """Rates of slides and turns from the twists of two bodies, against the elimination of the tree."""
-    robot = (
-        STRESS[name](1) if name in STRESS else CASES[name](1).robot if name in CASES else library_robot(name)
-    )
-    twists = sampled_twists(robot)
-    rates = [np.asarray(rate_map(configuration(robot, x, y)), dtype=float) for x, y in closed_samples(robot)]
-    for j, joint in enumerate(robot.tree_joints):
-        for number, axis in enumerate(joint.primitives):
-            if axis.nv == 1:
-                row = robot.platform_nv + robot.v_slices[j].start + number
-                expected = np.array([U[row] for U in rates]).ravel()
-                assert_same(twists.friction_rate(joint, axis.value), expected, 1e-10, joint.name)

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.compact.inertial import carried_numbers, heavy_ends
 from nacelle.compact.legs import GivenMotion, Legs, factorised, motion_as_given
 from nacelle.compact.models import actuator_forces, settled_way
-from nacelle.compact.motion import Counted, MechanismMotion
+from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.placed import WHOLE, Way, is_direct, place
 from nacelle.compact.plan import plan_of
 from nacelle.compact.regressor import linear_form, required_power
