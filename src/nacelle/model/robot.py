@@ -72,6 +72,18 @@ class Robot(RobotData, Drawn):
         places += [joint.frame_successor.p for joint in joints if joint.successor in ground]
         return float(np.finfo(float).eps * np.max(np.abs(places)) / self.size)
 
+    @cached_property
+    def fastest_coupling(self) -> float:
+        """How many times faster than another a coupling makes a joint: 1 without any, 500 of a ball screw."""
+        if self.numeric is not self:
+            return self.numeric.fastest_coupling
+        ratios = [1.0]
+        for joint in self.joints:
+            unit = {j: 1.0 if self.joints[j].primitives[0].is_rotation else self.size for j, _ in joint.terms}
+            factors = [abs(float(factor)) * unit[j] for j, factor in joint.terms if factor]
+            ratios += [max(factors) / min(factors)] if factors else []
+        return max(ratios)
+
     def _gyration(self, body: int, point: Array) -> float:
         """Radius of gyration of a body about a point (3,) of its frame, m; 0 without mass."""
         m, *h, xx, _, yy, _, _, zz = (float(value) for value in self.bodies[body].inertia)
