@@ -23,10 +23,10 @@ from timing import once, results_in_turn
 
 import nacelle
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.forward import JointSearch
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.forward import JointSearch
 from nacelle.spatial.pose import Pose
 
 ROBOTS = ("palida", "gough-stewart", "delta", "fivebar", "hexa")

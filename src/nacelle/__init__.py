@@ -106,7 +106,9 @@ if TYPE_CHECKING:
     from nacelle.identification.identify import Identification, identify
     from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
     from nacelle.identification.validation import Validation, validate
+    from nacelle.kinematics.dependent import dependent_coordinates
     from nacelle.kinematics.flags import Flag
+    from nacelle.kinematics.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
         Singularities,
@@ -122,8 +124,6 @@ if TYPE_CHECKING:
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion, moved
     from nacelle.kinematics.pose import pose
     from nacelle.kinematics.pose_input import reference_pose
-    from nacelle.kinematics.solve.dependent import dependent_coordinates
-    from nacelle.kinematics.solve.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.solve.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.tools import ToolPose, tool_pose
     from nacelle.kinematics.workspace import Reach, Workspace, reach, workspace

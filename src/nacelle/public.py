@@ -106,11 +106,11 @@ _MODULES = {
     "nacelle.identification.rehearsal.rehearsal": ("Experiment", "Rehearsal", "rehearse"),
     "nacelle.identification.validation": ("Validation", "validate"),
     "nacelle.trajectory.along": ("along",),
-    "nacelle.kinematics.solve.dependent": ("dependent_coordinates",),
+    "nacelle.kinematics.dependent": ("dependent_coordinates",),
     "nacelle.papers.elements.project": ("ElementProjection", "SeenVariable", "project_elements"),
     "nacelle.papers.elements.state": ("ElementState", "element_state"),
     "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.solve.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
+    "nacelle.kinematics.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
     "nacelle.kinematics.solve.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
     "nacelle.kinematics.jacobian": (
         "Jacobian",

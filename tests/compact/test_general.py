@@ -14,8 +14,8 @@ from nacelle.compact.placed import WHOLE, Way
 from nacelle.compact.plan import has_bar_axes, is_supported, plan_of
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.sample_states import sample_states
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import Form, written_in

@@ -28,8 +28,8 @@ from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.sample_states import sample_states
 from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.sample_states import sample_states
 from nacelle.kinematics.solve.weak import WEAK_PIVOT
 from nacelle.model.leg import Damper, LineSpring
 from nacelle.verify import verify

@@ -10,7 +10,7 @@ from nacelle.compact import regressor as general
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_samples
 from support import rigid_robots, stress_robots
 
 BODY = 10

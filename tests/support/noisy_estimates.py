@@ -13,7 +13,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.identification.consistency.roots import root_of_regression
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples, sample_states
+from nacelle.kinematics.sample_states import closed_samples, sample_states
 from nacelle.model.robot import Robot
 
 Array = np.ndarray

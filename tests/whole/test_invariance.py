@@ -22,7 +22,7 @@ from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import mobility
-from nacelle.kinematics.solve.sample_states import sample_states
+from nacelle.kinematics.sample_states import sample_states
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count

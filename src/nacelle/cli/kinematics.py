@@ -59,7 +59,7 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.kinematics.solve.forward import Assemblies
+    from nacelle.kinematics.forward import Assemblies
     from nacelle.kinematics.solve.inverse import InverseKinematics
     from nacelle.kinematics.workspace import Workspace
     from nacelle.model.robot import Robot
@@ -283,7 +283,7 @@ def _fk_of_actuators(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.solve.forward import forward_kinematics
+    from nacelle.kinematics.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
 
     names = [actuator.name for actuator in robot.actuators]
@@ -349,7 +349,7 @@ def _fk_of_table(
 ) -> None:
     import numpy as np
 
-    from nacelle.kinematics.solve.forward import forward_kinematics
+    from nacelle.kinematics.forward import forward_kinematics
     from nacelle.model.reduced import layout_of
     from nacelle.tables.csv import ANGLE, LENGTH, Columns, read_table
 

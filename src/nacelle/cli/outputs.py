@@ -115,7 +115,7 @@ def print_tool(robot: Robot, x: Array, tool: str) -> None:
 
 def print_dependent(result: Any) -> None:
     """Print the dependent coordinates of the platform, if there are any."""
-    from nacelle.kinematics.solve.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     if dependent:
@@ -125,7 +125,7 @@ def print_dependent(result: Any) -> None:
 
 def dependent_data(result: Any) -> dict[str, Any]:
     """The dependent coordinates for JSON: an entry "dependent" if there are any."""
-    from nacelle.kinematics.solve.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     data = dependent_coordinates(result)
     return {"dependent": data} if data else {}
@@ -133,7 +133,7 @@ def dependent_data(result: Any) -> dict[str, Any]:
 
 def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
     """Names, units and values of the dependent coordinates, as columns of a table."""
-    from nacelle.kinematics.solve.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     units = ["rad" if name.startswith("r") else "m" for name in dependent]

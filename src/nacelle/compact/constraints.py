@@ -53,8 +53,8 @@ from nacelle.compact.nacelle import PlacedNacelle
 from nacelle.compact.sides import Frames, GivenLine, LegSides, PlatformSides, Sides
 from nacelle.compact.vectors import ZERO, add, scaled
 from nacelle.kinematics.configuration import Configuration
-from nacelle.kinematics.legs.rods import MassPointRod
 from nacelle.kinematics.mechanism.assembly import coupling_scale
+from nacelle.kinematics.mechanism.rods import MassPointRod
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

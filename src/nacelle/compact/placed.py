@@ -44,8 +44,8 @@ from nacelle.compact.solve import (
 )
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
-from nacelle.kinematics.legs.rods import MassPointRod, rods_of
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.rods import MassPointRod, rods_of
 from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot

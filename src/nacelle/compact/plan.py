@@ -60,11 +60,11 @@ from nacelle.compact.solve import (
 )
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
-from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.mechanism.rods import find_rods
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import Form, form_for, refusal
 from nacelle.spatial.rounding import first_largest, middle

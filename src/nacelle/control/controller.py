@@ -28,11 +28,11 @@ from nacelle.control.kind import ControllerKind, DesiredMotion, desired_of_row, 
 from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.errors import KinematicsError, NacelleError
+from nacelle.kinematics.branch import WRONG
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators
-from nacelle.kinematics.solve.branch import WRONG
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown

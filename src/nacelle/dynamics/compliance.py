@@ -54,7 +54,7 @@ from typing import NamedTuple
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.joint import Joint, Stop
-from nacelle.model.leg import BASE, Damper, LineSpring
+from nacelle.model.leg import BASE, Damper, LineSpring, TorsionSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
 from nacelle.spatial.screw import Wrench
@@ -125,9 +125,9 @@ def _act(total: dict[int, Wrench], body: int, own: Wrench) -> None:
     total[body] = total[body].plus(own) if body in total else own
 
 
-def _turn(total: dict[int, Wrench], bodies: tuple[int, int], size: Scalar, along: Array) -> None:
+def _turn(total: dict[int, Wrench], between: Damper | TorsionSpring, size: Scalar, along: Array) -> None:
     """Add the moment size `along` (3,), base axes, to what acts on one body, its opposite on the other."""
-    for body, sign in zip(bodies, (1.0, -1.0), strict=True):
+    for body, sign in zip(between.bodies, (1.0, -1.0), strict=True):
         if body != BASE:
             n = pack([sign * size * entry for entry in along])
             _act(total, body, Wrench(pack([0.0, 0.0, 0.0]), n))
@@ -158,9 +158,9 @@ def with_forces_between(state: State, physics: Physics) -> State:
         return state
     total = dict(state.external)
     for damper in dampers:
-        _turn(total, damper.bodies, damper.damping, relative_turn(damper, state))
+        _turn(total, damper, damper.damping, relative_turn(damper, state))
     for spring, torsion in zip(robot.torsion_springs, coils, strict=False):
-        _turn(total, spring.bodies, spring.held_torque(torsion.stretch), torsion.direction)
+        _turn(total, spring, spring.held_torque(torsion.stretch), torsion.direction)
     return replace(state, external=total)
 
 

@@ -31,8 +31,8 @@ from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import State, state_at, state_at_rest
 from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_figure, mass_matrix
 from nacelle.errors import KinematicsError, SingularError, did_you_mean
-from nacelle.kinematics.legs.rods import with_axisymmetric_rods
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.rods import with_axisymmetric_rods
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales

@@ -24,10 +24,10 @@ from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.export.entry import CLOSING, Entry, Wanted, pose_words
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
+from nacelle.kinematics.branch import WRONG, branch_of
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.branch import WRONG, branch_of
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.numbers import GROUPS
 from nacelle.model.reduced import layout_of

@@ -10,7 +10,7 @@ from nacelle.control.controller import Controller
 from nacelle.dynamics.models import Model
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.export.states import SampleStates
-from nacelle.kinematics.solve.branch import WRONG
+from nacelle.kinematics.branch import WRONG
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count

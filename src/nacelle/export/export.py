@@ -24,8 +24,8 @@ from nacelle.export.states import SampleStates, seeded_states
 from nacelle.export.trial import Trial, try_package
 from nacelle.export.vectors import relation_error, vectors
 from nacelle.files import write_whole
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import counting
-from nacelle.kinematics.solve.branch import branch_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count

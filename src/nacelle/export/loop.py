@@ -19,9 +19,9 @@ from nacelle.control.kind import ControllerKind, Fields
 from nacelle.dynamics.physics import Physics
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.states import SampleStates
+from nacelle.kinematics.branch import WRONG
 from nacelle.kinematics.kinematic_model import actuator_positions, branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.branch import WRONG
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.simulation.feedback import rigid_signals

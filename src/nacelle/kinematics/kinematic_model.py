@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.kinematics.branch import WRONG, branch_numbers
 from nacelle.kinematics.configuration import (
     Configuration,
     configuration,
@@ -20,7 +21,6 @@ from nacelle.kinematics.configuration import (
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.solve.branch import WRONG, branch_numbers
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import compact, physics

@@ -25,11 +25,11 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import is_on_branch, pose_units, unknown_units
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import advance, closed_near, held_rates, rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.solve.branch import is_on_branch, pose_units, unknown_units
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs, Row

@@ -19,6 +19,7 @@ from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
+from nacelle.kinematics.branch import branch_numbers, branch_of
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
@@ -27,7 +28,6 @@ from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.solve.branch import branch_numbers, branch_of
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.joint import Interval, JointKind, Primitive

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError, SingularError, UnreachableError
+from nacelle.kinematics.dependent import dependent_coordinates
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import NEAR, Singularities, singularities
 from nacelle.kinematics.limits import has_limit, outside
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
-from nacelle.kinematics.solve.dependent import dependent_coordinates
 from nacelle.kinematics.solve.inverse import BodyPoses, InverseKinematics, inverse_kinematics
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM

@@ -59,10 +59,10 @@ from nacelle.control.pieces.pose import (
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED, difference, rate_of
 from nacelle.export.states import seeded_states
 from nacelle.export.vectors import relation_error
+from nacelle.kinematics.branch import branch_of, unknown_units
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.branch import branch_of, unknown_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.trajectory.paths import Fourier

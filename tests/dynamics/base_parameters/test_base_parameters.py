@@ -34,7 +34,7 @@ from nacelle.dynamics.base_parameters.transfers import (
 )
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot

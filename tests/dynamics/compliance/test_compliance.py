@@ -28,7 +28,7 @@ from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import sample_states
+from nacelle.kinematics.sample_states import sample_states
 from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.leg import Damper, LineSpring, TorsionSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters

@@ -25,8 +25,8 @@ from nacelle.identification.consistency.identified import (
 from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
 from nacelle.identification.consistency.pseudo_inertia import packed
 from nacelle.identification.consistency.roots import root_of_regression
-from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.rods import find_rods
 from nacelle.model.joint import Spring
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults

@@ -27,8 +27,8 @@ from nacelle.identification.consistency.roots import (
     root_of_regression,
     standard_deviations,
 )
-from nacelle.kinematics.legs.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.rods import find_rods
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, transform_parameters
 from nacelle.spatial.rotation import skew

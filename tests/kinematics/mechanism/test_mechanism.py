@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.errors import DescriptionError
+from nacelle.kinematics.dependent import dependent_names
 from nacelle.kinematics.mechanism.assembly import assemble, closed_near, guess_coordinates
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
@@ -23,7 +24,6 @@ from nacelle.kinematics.mechanism.coupled import followers_of, winding
 from nacelle.kinematics.mechanism.idle import asymmetry, axisymmetric
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.mechanism.snapped import _by_twists, _with_twists, snapped
-from nacelle.kinematics.solve.dependent import dependent_names
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES, Motion

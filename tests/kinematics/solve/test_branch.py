@@ -10,11 +10,11 @@ import pytest
 
 import nacelle
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.branch import branch_of
 from nacelle.kinematics.solve.inverse import InverseKinematics
 from support.random_robots import inner_loops
 from support.random_robots.legs import planar

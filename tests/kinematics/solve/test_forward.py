@@ -9,11 +9,11 @@ import nacelle
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.forward import JointSearch, PoseSearch, forward_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve import spheres as sphere
-from nacelle.kinematics.solve.forward import JointSearch, PoseSearch, forward_kinematics
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.solve.spheres import sphere_forward
 from nacelle.model.robot import Robot

@@ -21,10 +21,10 @@ from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import branch_signs, dense_margins, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.kinematics.samples import PreciseStates, input_samples, open_loops
 from nacelle.kinematics.solve import continuation, weak
 from nacelle.kinematics.solve.continuation import Equations, continued, polished, roadmap, sure_run
-from nacelle.kinematics.solve.sample_states import closed_samples
 from nacelle.kinematics.solve.unknowns import closing_of
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot

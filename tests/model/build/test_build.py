@@ -19,7 +19,7 @@ from nacelle.dynamics import reference as tree
 from nacelle.dynamics.state import state_at
 from nacelle.errors import DescriptionError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import sample_states
+from nacelle.kinematics.sample_states import sample_states
 from nacelle.model.build.assemble import build_robot
 from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, alignment, draft_leg
 from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart

@@ -10,7 +10,7 @@ from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.papers.elements.from_inputs import element_arrays
 from nacelle.papers.elements.models import (

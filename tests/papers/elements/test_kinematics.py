@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.papers.elements import projection as elements
 from nacelle.papers.elements.from_inputs import (
     element_arrays,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.papers.elements.project import SeenVariable, project_elements
 from nacelle.papers.elements.state import element_state
 from support.compare import assert_same

@@ -1,7 +1,7 @@
 """Rods of constant length L on a driven slider or arm: what their turning about A requires.
 
 With r = B - A, v and a its derivatives, a rod is masses at its ends and between them
-(`nacelle.kinematics.legs.rods`). What a universal joint at A adds comes from the moments about its two
+(`nacelle.kinematics.mechanism.rods`). What a universal joint at A adds comes from the moments about its two
 axes, a_1 and e_1 = b / rho with b = a_1 x r, rho = |b|, y = a_1 . r:
 
     M_a = p_1 alpha'' - D b.a + friction       T = M_1 / rho = D y alpha'^2 + friction

@@ -44,12 +44,12 @@ from nacelle.control.pieces.signals import (
     present,
     turn_within,
 )
+from nacelle.kinematics.branch import WRONG, branch_numbers
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.branch import WRONG, branch_numbers
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limit_distances, limits_of, wider_limits

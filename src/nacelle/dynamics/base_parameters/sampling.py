@@ -35,7 +35,7 @@ import numpy as np
 from nacelle.dynamics import model_functions
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples, sample_states
+from nacelle.kinematics.sample_states import closed_samples, sample_states
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot

@@ -43,9 +43,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from nacelle.kinematics.configuration import configuration, rate_map
-from nacelle.kinematics.legs.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.sample_states import closed_samples
+from nacelle.kinematics.mechanism.rods import find_rods, rods_of
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms

@@ -20,11 +20,11 @@ import numpy as np
 
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.forward import forward_kinematics
 from nacelle.kinematics.motion import moved, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.forward import forward_kinematics
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.reduced import layout_of

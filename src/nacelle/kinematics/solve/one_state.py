@@ -18,11 +18,11 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.branch import branch_of
 from nacelle.kinematics.solve.unknowns import guess_settings
 from nacelle.kinematics.solve.weak import ordinary
 from nacelle.model.reduced import layout_of

@@ -9,7 +9,7 @@ equations have several solutions; the one that is meant is connected with the re
 3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
 4. else the pose is out of reach: `UNREACHABLE`.
 
-The signs of `nacelle.kinematics.solve.branch` are checked for every solution.
+The signs of `nacelle.kinematics.branch` are checked for every solution.
 
 How a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`).
 """
@@ -25,12 +25,12 @@ from nacelle.compile.closing import Closing
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.solve.continuation import (
     Equations,
     Roadmap,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.kinematics.forward import ForwardKinematics
 from nacelle.kinematics.jacobian import Jacobian, Singularities
 from nacelle.kinematics.motion import BodyMotion, JointMotion
-from nacelle.kinematics.solve.forward import ForwardKinematics
 from nacelle.kinematics.solve.inverse import InverseKinematics
 from nacelle.kinematics.tools import ToolPose
 from nacelle.papers.elements.project import ElementProjection

@@ -7,7 +7,7 @@ form, on pose and joints together for the others.
 A forward problem has several solutions, the *assemblies*. The one that is meant is connected with the
 reference pose, or with the guess: the actuators go there in a straight line; where that path is blocked by a
 singularity, from the nearest points of a roadmap. Signs tell assemblies apart: that of det J_r^-1 changes at
-a parallel singularity, those of `nacelle.kinematics.solve.branch` where a leg or loop changes its branch.
+a parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch.
 
 The search for a pose at given actuator coordinates, by continuation with Newton's iteration.
 
@@ -35,6 +35,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of, pose_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_outside, read_actuators
@@ -42,7 +43,6 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess, checked_actuators, checked_poses
 from nacelle.kinematics.solve import newton_steps
-from nacelle.kinematics.solve.branch import branch_of, pose_units
 from nacelle.kinematics.solve.continuation import (
     Equations,
     Roadmap,

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from nacelle.kinematics.branch import is_on_branch
 from nacelle.kinematics.mechanism.assembly import closed_after, held_rates
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.solve.branch import is_on_branch
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

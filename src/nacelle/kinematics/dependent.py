@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.kinematics.forward import ForwardKinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.forward import ForwardKinematics
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
