@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compact import models, placed
+from nacelle.compact import efforts, models, placed
 from nacelle.compile import cache, compile_function, specification
 from nacelle.compile.check import ROUNDING, expectation
 from nacelle.compile.refusals import refused_form
@@ -67,7 +67,9 @@ def wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def dropped_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the compact form: friction, springs and rotors are forgotten."""
-    monkeypatch.setattr(models, "require_efforts", lambda *given: None)
+    left = tuple(require for require in models.AT_JOINTS if require is not efforts.require_efforts)
+    assert len(left) == len(models.AT_JOINTS) - 1
+    monkeypatch.setattr(models, "AT_JOINTS", left)
 
 
 def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
