@@ -136,9 +136,9 @@ if TYPE_CHECKING:
     )
     from nacelle.model.payload import carrying, with_payload
     from nacelle.model.robot import Robot
-    from nacelle.papers.door import NAMES as FORMULATIONS
     from nacelle.papers.elements.project import ElementProjection, SeenVariable, project_elements
     from nacelle.papers.elements.state import ElementState, element_state
+    from nacelle.papers.registration import NAMES as FORMULATIONS
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
     from nacelle.scene.figure import animate

@@ -178,7 +178,7 @@ _MODULES = {
 # Public names that differ from those in their modules.
 _RENAMED = {
     "compile": ("nacelle.compile", "compile_function"),
-    "FORMULATIONS": ("nacelle.papers.door", "NAMES"),
+    "FORMULATIONS": ("nacelle.papers.registration", "NAMES"),
     "robot_names": ("nacelle.robots", "names"),
 }
 HOMES: dict[str, tuple[str, str]] = {

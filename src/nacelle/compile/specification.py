@@ -49,6 +49,8 @@ _T = TypeVar("_T")
 _MANY = 40
 # How many roundings of the robot's coordinates results may lose: they are products of up to eight lengths.
 _OF_COORDINATES = 64.0
+# Faster couplings than this do not widen the check further: it must still see a wrong program.
+_FASTEST = 1e4
 
 
 class Checked(NamedTuple, Generic[_T]):
@@ -327,7 +329,8 @@ class Specification:
         if self.robot is None:
             return ROUNDING
         robot = self.robot.alike
-        return max(ROUNDING * robot.fastest_coupling, _OF_COORDINATES * robot.coordinate_rounding)
+        fast = min(robot.fastest_coupling, _FASTEST)
+        return max(ROUNDING * fast, _OF_COORDINATES * robot.coordinate_rounding)
 
     @property
     def _form_of_check(self) -> Form | None:

@@ -26,7 +26,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.program import Program
 from nacelle.public import MODEL_NAMES
-from nacelle.spatial.physics import PAPERS, input_shapes, open_room
+from nacelle.spatial.physics import PAPERS, input_shapes, load_registrations
 
 NAMES = MODEL_NAMES
 INPUTS = ("pose", "elements", "encoders")
@@ -119,7 +119,7 @@ def model(
     options = {"physics": Physics(friction, smooth), **column_options(parameters)}
     guard = " pivot" if guarded else ""
     if input != "pose":
-        open_room(PAPERS)
+        load_registrations(PAPERS)
         return MEASURED[input](robot, name, options | {"outputs": _MODELS[name].result + guard})
     return _from_pose(robot, name, options, guarded)
 

@@ -40,7 +40,7 @@ from nacelle.kinematics.solve.unknowns import unknowns
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
-from nacelle.spatial.physics import PAPERS, open_room, physics
+from nacelle.spatial.physics import PAPERS, load_registrations, physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases
@@ -128,7 +128,7 @@ class Formulation(NamedTuple):
 FORMULATIONS = {
     "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", generalised_force),
 }
-"""By name: the tree, and what `nacelle.papers` adds at its door."""
+"""By name: the tree, and the formulations that `nacelle.papers` registers."""
 
 
 def supported(name: str, mechanism: Mechanism) -> Formulation:
@@ -138,7 +138,7 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
         KinematicsError: if there is none of that name, or it does not support the robot.
     """
     if name not in FORMULATIONS:
-        open_room(PAPERS)
+        load_registrations(PAPERS)
     if name not in FORMULATIONS:
         names = ("auto", "compact", *FORMULATIONS)
         raise KinematicsError(f"no formulation is called {name!r}; {did_you_mean(name, names)}")

@@ -17,9 +17,10 @@ by the line between two points; the compact form over all joints; and the tree, 
 reference of the others. The first is taken unless a program written in it has disagreed with the tree
 (`nacelle.compile.check`): then that form is refused for the robot, with the reason, and the next is taken.
 
-Physics is written by the tree. `compact(function)` is the one way into the compact form: a function that the
-room `nacelle.compact` writes with fewer operations, where it supports the robot, and the function itself
-elsewhere. The room says which functions it replaces by `@compact_form_of`; nothing else knows of it.
+Physics is written by the tree. `compact(function)` is the one entry to the compact form: the function as
+`nacelle.compact` writes it with fewer operations, where it supports the robot, and the function itself
+elsewhere. `nacelle.compact.registration` says which functions have one, by `@compact_form_of`; nothing else
+knows of it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from contextvars import ContextVar
 from enum import Enum
 from functools import wraps
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 
 class Form(Enum):
@@ -81,14 +82,14 @@ def forget_refusals() -> None:
 
 # ---- the compact form of a function
 
-COMPACT, PAPERS = "nacelle.compact.door", "nacelle.papers.door"
-"""Rooms above the physics, that say at their doors what they add to it when they are opened."""
+COMPACT, PAPERS = "nacelle.compact.registration", "nacelle.papers.registration"
+"""Modules above the physics that register what they add to it when they are imported."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def open_room(door: str) -> None:
-    """Let a room add what it has: it is imported once."""
-    import_module(door)
+def load_registrations(module: str) -> None:
+    """Import a module that registers compact forms or formulations; it runs once."""
+    import_module(module)
 
 
 class _Replacement(NamedTuple):
@@ -128,12 +129,12 @@ def compact(function: _F) -> _F:
             _log.debug("%s by the tree: %s", function.__name__, reason)
         return (function if reason else _compact[function].function)(*arguments, **options)
 
-    return chosen  # type: ignore[return-value]
+    return cast(_F, chosen)
 
 
 def reason_for_tree(function: Callable[..., Any], *arguments: Any) -> str:
     """Why a function is taken as it is at some arguments, not in its compact form; empty where it is not."""
-    open_room(COMPACT)
+    load_registrations(COMPACT)
     return _compact[function].reason_not(*arguments)
 
 

@@ -1,4 +1,4 @@
-"""The door of the room: which physics functions the compact form writes, and for which robots.
+"""Registration of the compact form: which physics functions it writes, and for which robots.
 
 A function that is written by the tree has its compact form here, with the same arguments and results; callers
 ask for it by `compact(function)` (`nacelle.spatial.physics`), and every program written in it is checked
