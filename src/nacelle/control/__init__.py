@@ -1,1 +1,13 @@
-"""Control: digital controllers, their gains, and runs of them against plants."""
+"""Digital controllers, closed loops against any plant, and their comparison.
+
+    controller = nacelle.control.controller(robot, "ct-joint", bandwidth=20.0)
+    run = nacelle.control.closed_loop(robot, controller, trajectory)
+    run.table()
+
+    nacelle.control.compare(robot, [controller, other], trajectory).plot()
+    nacelle.export(robot, controller=controller, out="controller")  # the same law as C
+"""
+
+from nacelle.lazy import attach
+
+attach(__name__)

@@ -1,42 +1,13 @@
-"""Trajectories: pose, twist and its derivative of a platform over time, with exact derivatives."""
+"""Motions of the platform over time: pose x, twist v and acceleration a with exact derivatives.
 
-from nacelle.trajectory.base import Chain, Reversed, Sample, Trajectory, TrajectoryError
-from nacelle.trajectory.bspline import BSpline
-from nacelle.trajectory.paths import Circle, Fourier, Line
-from nacelle.trajectory.polyline import Polyline
-from nacelle.trajectory.timing import (
-    BangBang,
-    Cubic,
-    Quintic,
-    TimeScaled,
-    Timing,
-    Trapezoid,
-    Uniform,
-    scale_to_limits,
-    time_scaled,
-)
-from nacelle.trajectory.waypoints import Waypoints, read_waypoints
+    path = nacelle.Line(start, end, duration=0.4)
+    sample = path(t)  # sample.x, sample.v, sample.a
+    fast = nacelle.trajectory.scale_to_limits(path, speed=2.0, acceleration=40.0)
+    motion = nacelle.trajectory.Chain([path, nacelle.trajectory.Reversed(path)])
 
-__all__ = [
-    "BSpline",
-    "BangBang",
-    "Chain",
-    "Circle",
-    "Cubic",
-    "Fourier",
-    "Line",
-    "Polyline",
-    "Quintic",
-    "Reversed",
-    "Sample",
-    "TimeScaled",
-    "Timing",
-    "Trajectory",
-    "TrajectoryError",
-    "Trapezoid",
-    "Uniform",
-    "Waypoints",
-    "read_waypoints",
-    "scale_to_limits",
-    "time_scaled",
-]
+Times in s, positions in m, orientations as unit quaternions (x, y, z, w).
+"""
+
+from nacelle.lazy import attach
+
+attach(__name__)

@@ -1,0 +1,75 @@
+"""Public packages whose names are imported when they are first used.
+
+A public package consists of a docstring in `__init__.py` and a list of imports in `__init__.pyi` beside it:
+
+    from nacelle.kinematics.workspace import workspace as workspace
+
+The list stands once: type checkers and editors read the stub; `attach` reads the same lines when a name of
+the package is used for the first time, so that `import nacelle` itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import pkgutil
+import sys
+from types import ModuleType
+from typing import Any, NamedTuple
+
+
+class Home(NamedTuple):
+    """Where a public name is defined: its module, and what it is called there."""
+
+    module: str
+    name: str
+
+
+@functools.cache
+def public_names(package: str) -> dict[str, Home]:
+    """The public names of a package, in the order of its stub, each with its home."""
+    stub = pkgutil.get_data(package, "__init__.pyi")
+    assert stub is not None, f"{package} has no __init__.pyi"
+    return {
+        alias.asname or alias.name: Home(node.module or "", alias.name)
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def attach(package: str) -> None:
+    """Make the names of a package's stub its attributes, each imported at its first use."""
+    sys.modules[package].__class__ = _LazyPackage
+
+
+class _LazyPackage(ModuleType):
+    """A package that imports its public names, and its modules, when they are first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return list(public_names(self.__name__))
+        if name in (homes := public_names(self.__name__)):
+            home = homes[name]
+            value = getattr(importlib.import_module(home.module), home.name)
+            self.__dict__[name] = value
+            return value
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"{self.__name__}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{self.__name__}.{name}":
+                    raise
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *public_names(self.__name__)})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep a public name where a module of the package has the same one.
+
+        The import system would otherwise put the module `nacelle.export` in the place of the function.
+        """
+        if not (isinstance(value, ModuleType) and name in public_names(self.__name__)):
+            super().__setattr__(name, value)

@@ -1,0 +1,24 @@
+from nacelle.trajectory.along import along as along
+from nacelle.trajectory.base import (
+    Chain as Chain,
+    Reversed as Reversed,
+    Sample as Sample,
+    Trajectory as Trajectory,
+    TrajectoryError as TrajectoryError,
+)
+from nacelle.trajectory.bspline import BSpline as BSpline
+from nacelle.trajectory.paths import Circle as Circle, Fourier as Fourier, Line as Line
+from nacelle.trajectory.polyline import Polyline as Polyline
+from nacelle.trajectory.timing import (
+    BangBang as BangBang,
+    Cubic as Cubic,
+    Quintic as Quintic,
+    TimeScaled as TimeScaled,
+    Timing as Timing,
+    Trapezoid as Trapezoid,
+    Uniform as Uniform,
+    scale_to_limits as scale_to_limits,
+    time_scaled as time_scaled,
+)
+from nacelle.trajectory.tool import ToolTrajectory as ToolTrajectory
+from nacelle.trajectory.waypoints import Waypoints as Waypoints, read_waypoints as read_waypoints
