@@ -11,10 +11,10 @@ import nacelle
 from nacelle.dynamics import reference as functions
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.physics import Physics
-from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.papers.registration import FORMULATIONS
 from support.compare import assert_same, relative_error
 from support.library import NAMES
 from support.random_robots.legs import CASES

@@ -9,11 +9,11 @@ import pytest
 
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.physics import Physics
-from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Joint, JointKind
 from nacelle.papers import jourdain
+from nacelle.papers.registration import FORMULATIONS
 from papers.test_legs import (
     ALL,
     any_robot,

@@ -14,7 +14,6 @@ from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.physics import ALL_TERMS, Physics
-from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import State, state_at
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.jacobian import leg_jacobians
@@ -24,6 +23,7 @@ from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
 from nacelle.papers import legs
+from nacelle.papers.registration import FORMULATIONS
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array

@@ -25,7 +25,6 @@ from nacelle.dynamics.compliance import (
     with_line_springs,
 )
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
-from nacelle.dynamics.reference import FORMULATIONS
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.sample_states import sample_states
@@ -33,6 +32,7 @@ from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.leg import Damper, LineSpring, TorsionSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.papers.registration import FORMULATIONS
 from nacelle.simulation.plant import limits_of
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
