@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -214,33 +213,3 @@ def open_loops(robot: Robot, platform: Pose, q: Array) -> float:
         [[robot.size if lock[0] == "offset" else 1.0 for lock in joint.locks] for joint in robot.closures]
     )
     return float(np.max(np.abs(state.residual) / scale, initial=0.0))
-
-
-def scaled_robot(robot: Robot, factor: float) -> Robot:
-    """The same robot in another unit of length: all lengths times a factor, guesses of slides too."""
-
-    def pose(frame: Pose) -> Pose:
-        return Pose(frame.R, factor * frame.p)
-
-    joints = []
-    for joint in robot.joints:
-        guess, limits, start = list(joint.guess), list(joint.limits), 0
-        for k, primitive in enumerate(joint.primitives):
-            if not primitive.is_rotation:
-                if guess:
-                    guess[start] *= factor
-                if limits:
-                    limits[k] = (factor * limits[k][0], factor * limits[k][1])
-            start += primitive.nq
-        joints.append(
-            dataclasses.replace(
-                joint,
-                frame_predecessor=pose(joint.frame_predecessor),
-                frame_successor=pose(joint.frame_successor),
-                guess=tuple(guess),
-                limits=tuple(limits),
-            )
-        )
-    return dataclasses.replace(
-        robot, joints=tuple(joints), reference=pose(robot.reference), modes=(), tools=()
-    )

@@ -10,7 +10,9 @@ import nacelle
 from nacelle.kinematics.mechanism.assembly import require_assembly
 from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
+from nacelle.tree.spanning_tree import tree_motion
 from support.library import as_written
+from support.random_robots.written import random_body
 
 
 def robot(legs):
@@ -80,8 +82,6 @@ def test_every_element(kind, entry):
     ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
-    from nacelle.tree.spanning_tree import tree_motion
-
     q = np.concatenate([joint.guess for joint in built.tree_joints])
     poses = tree_motion(built, built.reference, q).poses
     pose = poses[built.body("leg.e")]
@@ -161,8 +161,6 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
         q = rng.normal(size=4)
         return {"quat_xyzw": (q / np.linalg.norm(q)).tolist()}
 
-    J = rng.normal(size=(3, 3))
-    inertia = (J @ J.T).tolist()
     joint = {
         "type": kind,
         "parent": "base",
@@ -174,18 +172,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
         joint["axis"] = rng.normal(size=3).tolist()
     leg = {
         "bodies": {
-            "arm": {
-                "mass": 2.0,
-                "com": rng.normal(size=3).tolist(),
-                "inertia": {
-                    "xx": inertia[1][1] + inertia[2][2],
-                    "yy": inertia[0][0] + inertia[2][2],
-                    "zz": inertia[0][0] + inertia[1][1],
-                    "xy": -inertia[0][1],
-                    "xz": -inertia[0][2],
-                    "yz": -inertia[1][2],
-                },
-            },
+            "arm": random_body(rng),
             "drive": {},
         },
         "joints": {
@@ -212,8 +199,6 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.is_rotation or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    from nacelle.tree.spanning_tree import tree_motion
-
     poses = tree_motion(built, built.reference, q).poses
     M = np.eye(3)
     M["xyz".index(axis), "xyz".index(axis)] = -1.0

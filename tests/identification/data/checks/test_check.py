@@ -132,16 +132,6 @@ def test_faults_of_redundant_robots() -> None:
 
 
 @pytest.mark.slow
-def test_zeros_of_redundant_encoders() -> None:
-    run = measured(STRESS["redundant planar 4-RRR"](0))
-    q = run.q.copy()
-    q[:, 0] += 0.1
-    findings = check_measurement(replace(run, q=q))
-    assert findings.kinds == ("zero",)
-    assert findings.entries[0].column == "enc0"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_faults_of_columns(name: str) -> None:
     """A third of the faults, of every kind; all of them for all robots in the slow one."""
