@@ -162,17 +162,6 @@ def error(values: Array, exact: Array) -> float:
 # --------------------------------------------------------------------------------------- the robots
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("name", [*RIGID, *STRESS])
-def test_described_robots_close(name: str) -> None:
-    """They load and pass the checks with any seed, and close around their reference pose."""
-    robot = RIGID[name].make(2) if name in RIGID else STRESS[name](2)
-    assert robot.hash != robot_of(name).hash
-    mechanism = mechanism_of(robot)
-    assert not mechanism.mobility.singular_reference
-    solve_uncompiled(robot, poses_around(robot, 3))
-
-
 # ----------------------------------------------------------------------------------- against the tree
 
 
