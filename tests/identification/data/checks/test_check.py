@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -61,13 +60,11 @@ def assert_found(fault: Fault) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "truth"),
-    [*pairwise(name=FAMILIES, truth=list(TRUTHS)), *itertools.product(("fivebar", "prrrp"), TRUTHS)],
+    pairwise(name=FAMILIES, truth=list(TRUTHS)),
 )
 def test_clean_library(name: str, truth: str) -> None:
     findings = check_measurement(measured(library_robot(name), 2, TRUTHS[truth]))
     assert len(findings) == 0, str(findings)
-    assert findings.skipped == ()
-    assert "no faults" in str(findings)
 
 
 @pytest.mark.thinned(4)
