@@ -24,6 +24,7 @@ from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.random_robots.legs import CASES, translating
 from support.random_robots.loads import with_random_friction, with_random_inertias
+from support.uncompiled import poses_around
 
 Array = np.ndarray
 # Robots of the library with legs that are bars, and how many.
@@ -138,13 +139,8 @@ def test_parallelograms(root: str, seed: int) -> None:
 
 def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array, Array, Array]:
     """x, y, v, a and a load near the reference."""
-    rng = np.random.default_rng(seed)
-    mechanism, n = mechanism_of(robot), robot.motion.n
-    x = mechanism.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, mechanism.layout.nx)
-    place = mechanism.layout.quaternion
-    if place is not None:
-        x[place] /= np.linalg.norm(x[place])
-    return x, np.zeros(0), rng.normal(size=n), 3.0 * rng.normal(size=n), 5.0 * rng.normal(size=n)
+    v, a, load = np.random.default_rng(seed).normal(size=(3, robot.motion.n))
+    return poses_around(robot, 1, seed, 0.02, 0.02)[0], np.zeros(0), v, 3.0 * a, 5.0 * load
 
 
 def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:

@@ -9,7 +9,6 @@ import mpmath
 import numpy as np
 import pytest
 
-import nacelle
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.inverse import inverse_dynamics
@@ -44,7 +43,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 from support.library import NAMES
 from support.random_robots.loads import furnished, random_inertia
 from support.random_robots.numbers import random_coordinates, random_rotation
-from support.uncompiled import ALL, any_robot
+from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
 
 # Which robots the formulation does not serve, and a word of the reason.
 REFUSED = {
@@ -70,17 +69,9 @@ def general(name: str, seed: int = 1) -> Robot:
 def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a (count, ...) around the reference pose."""
     robot = any_robot(name)
-    mechanism, rng = mechanism_of(robot), np.random.default_rng(seed)
-    n = robot.motion.n
-    x = mechanism.reference[0] + 0.03 * min(robot.size, 1.0) * rng.uniform(
-        -1.0, 1.0, (count, mechanism.layout.nx)
-    )
-    place = mechanism.layout.quaternion
-    if place is not None:
-        x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
-    found = nacelle.inverse_kinematics(robot, x, limits=False)
-    assert np.all(found.reachable)
-    return x, found.y, rng.normal(size=(count, n)), 3.0 * rng.normal(size=(count, n))
+    x = poses_around(robot, count, seed)
+    v, a = np.random.default_rng(seed).normal(size=(2, count, robot.motion.n))
+    return x, solve_uncompiled(robot, x), v, 3.0 * a
 
 
 def loaded(state: State, seed: int = 7) -> State:
