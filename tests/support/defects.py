@@ -118,7 +118,7 @@ def found_by(defect: Defect, source: Path) -> str:
     text = (source / "nacelle" / defect.module).read_text(encoding="utf-8")
     assert defect.right in text, f"{defect.module} has no {defect.right!r}"
     text = text.replace(defect.right, defect.wrong)
-    paths = [str(ROOT / "tests" / place) for place in defect.folders]
+    paths = [str(ROOT / "tests" / folder) for folder in defect.folders]
     _, test = run_mutated(source, f"nacelle/{defect.module}", text, paths, "-m", "not slow and not soak")
     return test.removeprefix(f"{ROOT}/")
 

@@ -268,8 +268,8 @@ def _imported(path: Path) -> Iterator[str]:
 
 def _components(ahead: dict[str, list[str]]) -> list[list[str]]:
     """Strongly connected components."""
-    place = {module: k for k, module in enumerate(ahead)}
-    edges = [(place[a], place[b]) for a, targets in ahead.items() for b in targets]
+    index = {module: k for k, module in enumerate(ahead)}
+    edges = [(index[a], index[b]) for a, targets in ahead.items() for b in targets]
     rows, columns = zip(*edges, strict=True)
     graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(len(ahead), len(ahead)))
     _, labels = connected_components(graph, connection="strong")

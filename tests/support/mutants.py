@@ -85,8 +85,8 @@ def lines_of(module: str, operator: str) -> list[int]:
 
 def all_mutants() -> Iterator[Mutant]:
     """All mutants there are."""
-    for place in PLACES:
-        path = ROOT / "src/nacelle" / place
+    for source in PLACES:
+        path = ROOT / "src/nacelle" / source
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             module = str(file.relative_to(ROOT / "src"))
             for name in OPERATORS:
@@ -200,11 +200,11 @@ def main() -> None:
         print(f"{len(drawn)} of {len(every)} mutants, seed {chosen.seed}")
         return
     k, n = map(int, chosen.part.split("/"))
-    listed = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
+    mutants = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
     lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
     done = {tuple(entry["mutant"]): entry for entry in map(json.loads, lines)}
     with package_copy() as folder:
-        for mutant in listed:
+        for mutant in mutants:
             if tuple(mutant) not in done:
                 entry = {"mutant": list(mutant), **outcome(mutant, folder)}
                 done[tuple(mutant)] = entry
