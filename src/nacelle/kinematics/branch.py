@@ -271,7 +271,7 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
 def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
     mechanism = mechanism_of(robot)
-    system = rate_equations(robot, mechanism.rate_structure, motion)
+    system = rate_equations(robot, mechanism, motion)
     rows = list(mechanism.iterated_rows)
     K = system.closures.jacobian[rows][:, list(rates)] / mechanism.row_scale[rows].reshape(-1, 1)
     spins = [row[list(rates)] for k in (*mechanism.iterated_legs, -1) for row in system.rows[k]]

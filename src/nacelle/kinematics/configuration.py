@@ -171,7 +171,7 @@ def _counted(step: CosSin, near: Scalar) -> Scalar:
 
 def chart_basis(mechanism: Mechanism, x: Array, r: Array) -> Array:
     """(nw, d): w for unit rates of the dependent numbers r of the pose and of dependent joints."""
-    dependent = mechanism.rate_structure.selections[1]
+    dependent = mechanism.selections[1]
     if not mechanism.parasitic:
         return dependent
     m = mechanism.robot.platform_nv
@@ -187,7 +187,7 @@ def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Arr
     For a quaternion the rates are the angular velocity. They differ from `RateStructure.selections` with
     parasitic motion, where V_p = B x' + D r' (`nacelle.kinematics.mechanism.chart`).
     """
-    given, dependent = mechanism.rate_structure.selections[0], chart_basis(mechanism, x, r)
+    given, dependent = mechanism.selections[0], chart_basis(mechanism, x, r)
     if mechanism.parasitic:
         given = np.concatenate([mechanism.chart.twists(x, r), given[mechanism.robot.platform_nv :]])
     return given, dependent
@@ -195,17 +195,17 @@ def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Arr
 
 def equations_at(now: Configuration) -> ClosureEquations:
     """The closure equations at a configuration, over all rates of the tree."""
-    return rate_equations(now.robot, now.mechanism.rate_structure, now.motion)
+    return rate_equations(now.robot, now.mechanism, now.motion)
 
 
 def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    return respond(equations_at(now), *now.mechanism.rate_structure.selections).u
+    return respond(equations_at(now), *now.mechanism.selections).u
 
 
 def moving(now: Configuration, v: Array) -> MovingTree:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    return moving_tree(now.robot, now.mechanism.rate_structure, now.motion, v)
+    return moving_tree(now.robot, now.mechanism, now.motion, v)
 
 
 def resting(now: Configuration) -> MovingTree:

@@ -220,7 +220,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
     w = list(mechanism.w_rates)
     right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
-    biases = spin_biases(mechanism.rate_structure, now.motion, velocity)
+    biases = spin_biases(mechanism, now.motion, velocity)
     rows_right = tuple(
         tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
         for values, rows in zip(biases, system.rows, strict=True)

@@ -51,7 +51,7 @@ def margins(now: Configuration) -> Array:
     for k in mechanism.iterated_legs:
         values[k] = _of_leg(mechanism, system, k)
     if mechanism.dependent:
-        rows = remaining_rows(system, mechanism.rate_structure.selections[1])
+        rows = remaining_rows(system, mechanism.selections[1])
         values.append(independence(rows, scale[list(mechanism.dependent)]))
     return pack(values)
 

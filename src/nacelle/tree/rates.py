@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, dot, product, sparse_product
 from nacelle.spatial.solve import least_squares, solve
 from nacelle.tree.closure import ClosureState, closure_bias, closure_state
-from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
+from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, rates_of, rates_of_motion, tree_velocity
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,24 @@ class Spin:
     point: tuple[float, ...]
 
 
-class LegRates(NamedTuple):
+@dataclass(frozen=True)
+class LegRates:
     """The rates of a leg.
 
     Attributes:
         rates: their places in u, in the order in which they are eliminated.
         rows: its closure equations that are not always zero.
-        square: whether the rates follow from as many of them.
+        spins: bodies with an idle spin, which is set to zero.
     """
 
     rates: tuple[int, ...]
     rows: tuple[int, ...]
-    square: bool
+    spins: tuple[Spin, ...]
+
+    @property
+    def square(self) -> bool:
+        """Whether the leg's rates follow from as many closure equations."""
+        return len(self.rows) == len(self.rates) and not self.spins
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +62,53 @@ class RateStructure:
     """Which rates of a robot follow from which.
 
     Attributes:
+        robot: the robot, with its own numbers.
         legs: rates and rows of each leg.
-        w_rates: places in u of the rates of the nacelle.
-        independent: those among them that are the entries of v.
-        dependent: those that depend on v and are not zero.
+        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
         nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        spins: idle spins that are set to zero: of every leg, then of the nacelle.
-        parasitic: whether the closures of the legs decide about dependent rates.
+        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
+    robot: Robot
     legs: tuple[LegRates, ...]
-    w_rates: tuple[int, ...]
-    independent: tuple[int, ...]
-    dependent: tuple[int, ...]
-    nacelle_rows: tuple[int, ...]
-    spins: tuple[tuple[Spin, ...], ...]
     parasitic: bool
+    nacelle_rows: tuple[int, ...]
+    nacelle_spins: tuple[Spin, ...]
     row_scale: Array
+
+    @property
+    def spins(self) -> tuple[tuple[Spin, ...], ...]:
+        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
+        return (*(leg.spins for leg in self.legs), self.nacelle_spins)
+
+    @cached_property
+    def w_rates(self) -> tuple[int, ...]:
+        """Places in u of all rates of the nacelle: the platform's and those of its own joints."""
+        return (*range(self.robot.platform_nv), *rates_of(self.robot, self.robot.nacelle.joints))
+
+    @property
+    def nw(self) -> int:
+        """Number of rates of the nacelle."""
+        return len(self.w_rates)
+
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
+        """Places in u of the entries of v, in the order of the motion's coordinates."""
+        return tuple(rates_of_motion(self.robot).values())
+
+    @cached_property
+    def dependent_joints(self) -> tuple[int, ...]:
+        """Joints of the nacelle that are not coordinates."""
+        names = self.robot.motion.joint_names
+        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
+
+    @cached_property
+    def dependent(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle that depend on v and are not zero."""
+        platform = range(self.robot.platform_nv) if self.parasitic else ()
+        rates = [k for k in platform if k not in self.independent]
+        return (*rates, *rates_of(self.robot, self.dependent_joints))
 
     def basis(self, rates: Sequence[int]) -> Array:
         """(nw, k): w at unit values of k of its entries."""

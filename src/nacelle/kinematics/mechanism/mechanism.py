@@ -41,33 +41,17 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.tree.rates import LegRates, RateStructure, Spin
-from nacelle.tree.spanning_tree import CosSin, rates_of, rates_of_motion
+from nacelle.tree.spanning_tree import CosSin, rates_of
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class LegPlan:
-    """How one leg is solved.
-
-    Attributes:
-        recipe: its closed form; None if it is found by iteration.
-        rates: places of its rates in u, in the order in which they are eliminated.
-        rows: its closure equations that are not always zero.
-        spins: bodies with an idle spin, which is set to zero.
-        square: whether its rates follow from as many equations.
-    """
+class LegPlan(LegRates):
+    """How one leg is solved: its rates, and its closed form; None if it is found by iteration."""
 
     recipe: Recipe | None
-    rates: tuple[int, ...]
-    rows: tuple[int, ...]
-    spins: tuple[Spin, ...]
-
-    @property
-    def square(self) -> bool:
-        """Whether the leg's rates follow from as many closure equations."""
-        return len(self.rows) == len(self.rates) and not self.spins
 
 
 class IteratedAxis(NamedTuple):
@@ -89,28 +73,18 @@ class IteratedAxis(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
-    """The analysis of a robot.
+class Mechanism(RateStructure):
+    """The analysis of a robot: which rates follow from which, and how positions are found.
 
     Attributes:
-        robot: the robot, with its own numbers.
+        legs: how each leg is solved.
         assembly: its closed configuration in the reference pose.
         mobility: its mobility.
-        legs: how each leg is solved.
-        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
-        nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
-        row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
-    robot: Robot
+    legs: tuple[LegPlan, ...]
     assembly: Assembly
     mobility: Mobility
-    legs: tuple[LegPlan, ...]
-    parasitic: bool
-    nacelle_rows: tuple[int, ...]
-    nacelle_spins: tuple[Spin, ...]
-    row_scale: Array
 
     @cached_property
     def chart(self) -> Chart:
@@ -121,59 +95,6 @@ class Mechanism:
     def layout(self) -> ReducedLayout:
         """Places of the coordinates in x and v."""
         return layout_of(self.robot.motion)
-
-    @cached_property
-    def rate_structure(self) -> RateStructure:
-        """Which rates follow from which."""
-        legs = tuple(LegRates(plan.rates, plan.rows, plan.square) for plan in self.legs)
-        return RateStructure(
-            legs,
-            self.w_rates,
-            self.independent,
-            self.dependent,
-            self.nacelle_rows,
-            self.spins,
-            self.parasitic,
-            self.row_scale,
-        )
-
-    @property
-    def spins(self) -> tuple[tuple[Spin, ...], ...]:
-        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
-        return (*(plan.spins for plan in self.legs), self.nacelle_spins)
-
-    @property
-    def nw(self) -> int:
-        """Number of rates of the nacelle: the platform's and those of its own joints."""
-        return self.robot.platform_nv + len(self.nacelle_rates)
-
-    @cached_property
-    def nacelle_rates(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle's joints."""
-        return rates_of(self.robot, self.robot.nacelle.joints)
-
-    @cached_property
-    def w_rates(self) -> tuple[int, ...]:
-        """Places in u of all rates of the nacelle."""
-        return (*range(self.robot.platform_nv), *self.nacelle_rates)
-
-    @cached_property
-    def independent(self) -> tuple[int, ...]:
-        """Places in u of the entries of v, in the order of the motion's coordinates."""
-        return tuple(rates_of_motion(self.robot).values())
-
-    @cached_property
-    def dependent_joints(self) -> tuple[int, ...]:
-        """Joints of the nacelle that are not coordinates."""
-        names = self.robot.motion.joint_names
-        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
-
-    @cached_property
-    def dependent(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle that depend on v and are not zero."""
-        platform = range(self.robot.platform_nv) if self.parasitic else ()
-        own = [k for k in platform if k not in self.independent]
-        return (*own, *rates_of(self.robot, self.dependent_joints))
 
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
@@ -384,9 +305,9 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > zero, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
-        legs.append(LegPlan(recipe, rates, listed, spins))
+        legs.append(LegPlan(rates, listed, spins, recipe))
     return Mechanism(
-        robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale
+        robot, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale, assembly, moves
     )
 
 

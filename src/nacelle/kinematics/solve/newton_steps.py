@@ -181,15 +181,15 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = rate_equations(robot, mechanism.rate_structure, motion), []
+    system, right = rate_equations(robot, mechanism, motion), []
     rows = []
     closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
     for own, spins in zip(closures, system.rows, strict=True):
         held = closing_actuators(robot, own)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
-    system = ClosureEquations(mechanism.rate_structure, system.closures, tuple(rows))
-    basis = np.concatenate(mechanism.rate_structure.selections, axis=1)
+    system = ClosureEquations(mechanism, system.closures, tuple(rows))
+    basis = np.concatenate(mechanism.selections, axis=1)
     nothing = np.zeros((mechanism.nw, 0))
     u = respond(
         system,
