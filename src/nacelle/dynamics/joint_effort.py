@@ -30,13 +30,12 @@ from nacelle.dynamics.compliance import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import AngularMotion
-from nacelle.tree.actuation import JointAxis, joint_rate_row, rate_bias, rate_rows
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.actuation import JointAxis, rate_bias, rate_rows
 
 
 def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:
@@ -118,28 +117,6 @@ def axis_effort(
 # ---- over the rates of the tree
 
 
-def rotor_rows(robot: Robot, motion: TreeMotion, index: int) -> Array:
-    """Rates (1 or 3, rates) of a joint with a rotor over the rates of the tree."""
-    if robot.joints[index].kind is JointKind.SPHERICAL:
-        return rate_rows(robot, motion, index)[0]
-    return np.asarray(joint_rate_row(robot, motion, index))[None]
-
-
-def rotor_bias(state: State, index: int) -> Array:
-    """Derivatives (1 or 3,) of the rates of a joint with a rotor where the tree's rates are constant."""
-    robot, velocity = state.robot, state.moving.velocity
-    joint = robot.joints[index]
-    if joint.kind is not JointKind.SPHERICAL:
-        return pack([rate_bias(robot, state.now.motion, velocity, index)])
-    if index < robot.tree:
-        return np.zeros(3)
-    (w1, b1), (w2, b2) = (
-        (velocity.twists[body][3:], velocity.biases[body][3:])
-        for body in (joint.predecessor, joint.successor)
-    )
-    return np.asarray(b2 - b1 + cross(w2, w1))
-
-
 class Effort(NamedTuple):
     """What an axis of a joint requires: joint, number of the axis, its rates (k, rates), efforts (k,)."""
 
@@ -160,8 +137,8 @@ def joint_efforts(state: State, u_dot: Array, physics: Physics) -> list[Effort]:
     for index in loaded_joints(robot):
         acceleration: Array = np.zeros(1)
         if index in geared:
-            bias = rotor_bias(state, index)
-            acceleration = rotor_rows(robot, motion, index) @ u_dot + bias
+            bias = rate_bias(robot, motion, state.moving.velocity, index)
+            acceleration = rate_rows(robot, motion, index)[0] @ u_dot + bias
         for number, rows in enumerate(rate_rows(robot, motion, index)):
             values = axis_effort(state, index, number, rows @ state.moving.u, acceleration, physics)
             efforts.append(Effort(index, number, rows, values))

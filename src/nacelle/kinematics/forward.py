@@ -60,7 +60,7 @@ from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, between, unwound, unwound_path, within_half_turn
+from nacelle.tree.actuation import actuator_scales, between, unwound, unwrapped, within_half_turn
 
 _ITERATIONS = 40
 # The longest step of plain iteration, in robot sizes and radians together.
@@ -181,7 +181,7 @@ class PoseSearch:
     def _along(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Samples as a path: each continued from the one before."""
         first = None if starts is None else starts[:1]
-        q = unwound_path(self.mechanism.robot, samples.q, self.reference_actuators())
+        q = unwrapped(samples.q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
         samples = samples._replace(q=q)
         u, steps, flags = samples.u, samples.steps, samples.flags
         place, last = 0, -1

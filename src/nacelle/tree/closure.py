@@ -70,7 +70,15 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
 
 def closure_step(joint: Joint, motion: TreeMotion, number: int) -> Step:
     """Where an axis of a joint that closes a loop is, from the poses of its two bodies; rad by (cos, sin)."""
-    first, second = closure_frames(joint, motion)
+    return frame_step(joint, *closure_frames(joint, motion), number)
+
+
+def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
+    """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
+
+    A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an
+    axis that slides after a spherical joint is one of the second frame.
+    """
     primitive = joint.primitives[number]
     e, f = first.R, second.R
     if primitive is Primitive.RZ:

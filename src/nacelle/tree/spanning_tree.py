@@ -143,6 +143,11 @@ def read_angle(step: CosSin, centre: float) -> Scalar:
     return q
 
 
+def nearest_turn(q: Any, centre: Any) -> Any:
+    """Angles (...), rad, less whole turns: centre - pi < q <= centre + pi for centres (...)."""
+    return q - TURN * np.ceil((q - centre) / TURN - 0.5)
+
+
 def read_step(step: Step, joint: Joint, number: int) -> Scalar:
     """Coordinate of an axis of a joint from its step: m, or the angle (rad) about `Joint.centre`."""
     return read_angle(step, joint.centre(number)) if isinstance(step, CosSin) else step

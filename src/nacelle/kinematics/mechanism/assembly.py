@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import AssemblyError
+from nacelle.kinematics.limits import limit_readings
 from nacelle.model.joint import Joint, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
@@ -431,36 +432,11 @@ def _other_start(
     return advance(part, pose, start, kick)[1]
 
 
-def coordinate_values(joint: Joint, q: Array) -> list[float]:
-    """Coordinates of a joint as its limits count them: angles about `Joint.centre`, tilts."""
-    values: list[float] = []
-    start = 0
-    for primitive in joint.primitives:
-        part = q[start : start + primitive.nq]
-        start += primitive.nq
-        if primitive is Primitive.SPHERICAL:
-            x, y = float(part[0]), float(part[1])
-            values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
-        else:
-            value, centre = float(part[0]), joint.centre(len(values))
-            turned = centre + math.remainder(value - centre, 2.0 * math.pi)
-            values.append(turned if primitive.is_rotation else value)
-    return values
-
-
-def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
-    """Axes of a joint that are beyond their limits at its coordinates q (nq,), with values, rad or m."""
-    result = []
-    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=False)):
-        if not low - 1e-9 <= value <= high + 1e-9:
-            result.append((k, value))
-    return result
-
-
 def _outside(part: Robot, q: Array) -> bool:
     """Whether a joint of a leg is beyond its limits."""
     joints = zip(part.tree_joints, part.q_slices, strict=True)
-    return any(outside_limits(joint, q[place]) for joint, place in joints)
+    readings = (limit_readings(joint, q[place], centred=True) for joint, place in joints)
+    return any(reading.beyond for joint in readings for reading in joint)
 
 
 def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, ClosureGap]:

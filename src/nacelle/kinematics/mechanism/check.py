@@ -33,12 +33,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, number_of, shortened
+from nacelle.kinematics.limits import limit_readings
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     ClosureGap,
     assemble,
     held_rates,
-    outside_limits,
     scaled_closures,
 )
 from nacelle.kinematics.mechanism.coupled import holding_couplings
@@ -500,7 +500,9 @@ class _Checker:
     def limits(self, assembly: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
         for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
-            for k, value in outside_limits(joint, assembly.q[place]):
+            for k, value, beyond in limit_readings(joint, assembly.q[place], centred=True):
+                if not beyond:
+                    continue
                 low, high = joint.limits[k]
                 unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
                 self.report(

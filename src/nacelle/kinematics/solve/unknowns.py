@@ -45,7 +45,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import unwrapped
-from nacelle.tree.spanning_tree import TURN
+from nacelle.tree.spanning_tree import nearest_turn
 
 _ITERATIONS = 50
 # Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
@@ -179,7 +179,7 @@ def _near_centres(mechanism: Mechanism, y: Array) -> Array:
     """Unknowns (N, ny) with angles within half a turn of their centres."""
     y = y.copy()
     for place, centre in mechanism.centred_angles:
-        y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
+        y[:, place] = nearest_turn(y[:, place], centre)
     return y
 
 
