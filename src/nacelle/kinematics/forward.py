@@ -1,20 +1,15 @@
 """Forward kinematics: from the actuators to the pose of the nacelle, or to all assemblies.
 
 In closed form where spheres or circles meet (`nacelle.kinematics.solve.spheres`); otherwise by continuation
-with Newton's iteration and the exact Jacobian: on the pose alone where the inverse kinematics is in closed
-form, on pose and joints together for the others.
+with the exact Jacobian.
 
 A forward problem has several solutions, the *assemblies*. The one that is meant is connected with the
 reference pose, or with the guess: the actuators go there in a straight line; where that path is blocked by a
 singularity, from the nearest points of a roadmap. Signs tell assemblies apart: that of det J_r^-1 changes at
 a parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch.
 
-The search for a pose at given actuator coordinates, by continuation with Newton's iteration.
-
-On the pose alone where the inverse kinematics is in closed form (`PoseSearch`), on pose and joints together
-for the others (`JointSearch`). From the reference pose, or a guess, the actuators go to their coordinates in
-a straight line; where that path is blocked by a singularity, from the nearest points of a roadmap; at last by
-plain iteration from many starts, whose solutions may be on another branch.
+The search is a continuation with Newton's iteration (`BranchSearch`), on the pose alone where the inverse
+kinematics is in closed form (`PoseSearch`), on pose and joints together for the others (`JointSearch`).
 
 All assemblies at given actuator coordinates: the poses that iteration from many seeded starts leads to.
 
@@ -29,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,13 +39,13 @@ from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess, checked_actuators, checked_poses
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
+    BranchSearch,
     Equations,
     Roadmap,
+    SearchedSamples,
     closed_tolerance,
-    continued,
     polished,
     roadmap,
-    sure_run,
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.spheres import applies, sphere_forward
@@ -60,11 +55,8 @@ from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, between, unwound, unwrapped, within_half_turn
+from nacelle.tree.actuation import actuator_scales, unwound, unwrapped, within_half_turn
 
-_ITERATIONS = 40
-# The longest step of plain iteration, in robot sizes and radians together.
-_LONGEST = 0.5
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
 _GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
@@ -77,40 +69,16 @@ def search_of(mechanism: Mechanism) -> PoseSearch:
     return PoseSearch(mechanism) if mechanism.closed_form else JointSearch(mechanism)
 
 
-class SearchedSamples(NamedTuple):
-    """Samples that are searched for, written as they are found.
-
-    Attributes:
-        q: coordinates of the actuators (N, actuators).
-        u: unknowns (N, unknowns); NaN where none were found.
-        steps: numbers of Newton's steps (N,).
-        flags: `UNREACHABLE` until a sample is found (N,).
-    """
-
-    q: Array
-    u: Array
-    steps: Array
-    flags: Array
-
-    def part(self, place: int) -> SearchedSamples:
-        """One of them."""
-        return SearchedSamples(*(array[place : place + 1] for array in self))
-
-    @property
-    def missing(self) -> Array:
-        """Whether they are still to be found (N,)."""
-        return np.asarray((self.flags & int(Flag.UNREACHABLE)) != 0)
-
-
-class PoseSearch:
+class PoseSearch(BranchSearch):
     """The search on the pose alone, for robots in closed form."""
+
+    iterations = 40
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
-        self.equations = Equations(
-            self.solver, self._conditioning, pose_units(mechanism), closed_tolerance(mechanism.robot)
-        )
+        solver = native_newton(newton_steps.forward_step, mechanism.robot)
+        closed = closed_tolerance(mechanism.robot)
+        self.equations = Equations(solver, self._conditioning, pose_units(mechanism), closed)
 
     # ---- unknowns and poses
 
@@ -140,98 +108,43 @@ class PoseSearch:
     def find(self, q: Array, starts: Array | None, follow: bool) -> tuple[Array, Array, Array]:
         """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
         x = np.full((len(q), self.mechanism.layout.nx), np.nan)
-        u = np.full((len(q), self.reference().size), np.nan)
-        samples = SearchedSamples(
-            q, u, np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE))
-        )
+        if follow:
+            q = unwrapped(q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
+        samples = SearchedSamples.at(q, self.reference().size)
         if len(q):
-            (self._along if follow else self._each)(samples, starts)
+            if follow:
+                first = None if starts is None else starts[:1]
+                self.follow(samples, None, lambda sample: self._each(sample, first))
+            else:
+                self._each(samples, starts)
             good = np.flatnonzero(~samples.missing)
-            x[good], y = self.poses(polished(self.equations, u[good], q[good]))
+            x[good], y = self.poses(polished(self.equations, samples.y[good], q[good]))
             samples.flags[good] |= self._pose_flags(x[good], y)
         return x, samples.steps, samples.flags
 
     def _each(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Every sample for itself: in a straight line, by the roadmap, by plain iteration."""
-        robot, q = self.mechanism.robot, samples.q
+        robot, q = self.mechanism.robot, samples.p
         every = np.arange(len(q))
-        first = np.broadcast_to(self.reference(), samples.u.shape) if starts is None else self.start(starts)
+        first = np.broadcast_to(self.reference(), samples.y.shape) if starts is None else self.start(starts)
         if starts is None and q.shape[1] == robot.motion.n:
-            left = self._connect(samples, every, np.broadcast_to(self.reference_actuators(), q.shape), first)
+            self.connect(samples, every, np.broadcast_to(self.reference_actuators(), q.shape), first)
         else:
             # From a guess the way is short; and between coordinates of redundant actuators that fit
             # there is no straight way on which all of them do.
-            left = self._iterate(samples, every, first, 0)
-        if not left.size:
-            return
-        road = _roadmap(robot)
-        nearest = road.nearest(q[left], actuator_scales(robot), _NEAREST)
-        for k in range(nearest.shape[1]):
-            still = samples.missing[left]
-            hub = nearest[still, k]
-            self._connect(samples, left[still], road.p[hub], road.y[hub])
-        for start in (
-            first[left],
-            *(road.y[nearest[:, k]] for k in range(nearest.shape[1])),
-            *(np.broadcast_to(start, first[left].shape) for start in starts_of(robot)[:_TRIES]),
-        ):
-            still = samples.missing[left]
-            self._iterate(samples, left[still], start[still], int(Flag.OTHER_BRANCH))
+            self.iterate(samples, every, first, 0)
+        left = np.flatnonzero(samples.missing)
+        if left.size:
+            self.by_roadmap(samples, left, first[left], starts_of(robot)[:_TRIES])
 
-    def _along(self, samples: SearchedSamples, starts: Array | None) -> None:
-        """Samples as a path: each continued from the one before."""
-        first = None if starts is None else starts[:1]
-        q = unwrapped(samples.q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
-        samples = samples._replace(q=q)
-        u, steps, flags = samples.u, samples.steps, samples.flags
-        place, last = 0, -1
-        while place < len(q):
-            if last < 0:
-                self._each(samples.part(place), first)
-            else:
-                run = sure_run(self.equations, q[last], u[last], q[place:], between)
-                u[place : place + len(run.y)] = run.y
-                steps[place : place + len(run.y)] += run.iterations
-                flags[place : place + len(run.y)] = flags[last]
-                place += len(run.y)
-                last = place - 1
-                if place == len(q):
-                    break
-                before, here = samples.part(last), np.array([place])
-                self._connect(samples, here, before.q, before.u)
-                if samples.missing[place]:
-                    self._iterate(samples, here, before.u, int(Flag.OTHER_BRANCH))
-            if not samples.missing[place]:
-                last = place
-            place += 1
+    def between(self, p0: Array, p1: Array, t: Array) -> Array:
+        """Coordinates of actuators at the parts t (M,) of straight ways, angles by less than half a turn."""
+        t, goal = t[:, None], unwound(self.mechanism.robot, p1, p0)
+        return np.ascontiguousarray(np.where(t == 1.0, goal, (1.0 - t) * p0 + t * goal))
 
-    def _connect(self, samples: SearchedSamples, left: Array, q0: Array, u0: Array) -> Array:
-        """Continue from solutions (q0, u0) to the samples `left`; give those that were not reached."""
-        if not left.size:
-            return left
-        goal = unwound(self.mechanism.robot, samples.q[left], q0)
-        path = continued(self.equations, u0, lambda which, t: between(q0[which], goal[which], t))
-        samples.steps[left] += path.iterations
-        done = left[path.reached]
-        samples.u[done], samples.flags[done] = path.y[path.reached], 0
-        return left[~path.reached]
-
-    def _iterate(self, samples: SearchedSamples, left: Array, u0: Array, flag: int) -> Array:
-        """Plain iteration from u0 for the samples `left`, flagged so; give those that were not solved."""
-        if not left.size:
-            return left
-        solution = self.solver.solve(
-            np.ascontiguousarray(u0),
-            samples.q[left],
-            tolerance=self.equations.closed,
-            max_iterations=_ITERATIONS,
-            max_step=_LONGEST * self.equations.units,
-        )
-        samples.steps[left] += solution.iterations
-        done = solution.status == 0
-        samples.u[left[done]], samples.flags[left[done]] = solution.y[done], flag
-        remaining: Array = left[~done]
-        return remaining
+    def hubs(self, p: Array) -> list[Roadmap]:
+        """Solutions of the branch that are nearest to coordinates of actuators (N, actuators)."""
+        return _roadmap(self.mechanism.robot).nearest(p, actuator_scales(self.mechanism.robot), _NEAREST)
 
     # ---- signs
 
@@ -284,14 +197,14 @@ class JointSearch(PoseSearch):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         robot = mechanism.robot
-        self.solver = native_newton(newton_steps.assembling_step, robot)
+        solver = native_newton(newton_steps.assembling_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
         units = [robot.size] * 3 + [1.0] * (self.size - 3)
         for joint in robot.tree_joints:
             for primitive in joint.primitives:
                 is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
                 units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = Equations(self.solver, self._conditioning, np.array(units), closed_tolerance(robot))
+        self.equations = Equations(solver, self._conditioning, np.array(units), closed_tolerance(robot))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""
@@ -337,7 +250,7 @@ def _roadmap(robot: Robot) -> Roadmap:
     reach = np.where(actuator_scales(robot) == 1.0, _TURN, _FAR * robot.size)
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
-    return roadmap(search.equations, q0, search.reference(), goals, between)
+    return roadmap(search.equations, q0, search.reference(), goals, search.between)
 
 
 @lru_cache(maxsize=16)
@@ -400,7 +313,7 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
         if not np.all(np.isfinite(wanted)):
             result.append(Assemblies(np.zeros((0, own.shape[1])), np.zeros((0, len(names))), names))
             continue
-        solution = search.solver.solve(
+        solution = search.equations.solver.solve(
             starts,
             wanted[None],
             tolerance=search.equations.closed,

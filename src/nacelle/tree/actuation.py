@@ -11,7 +11,6 @@ so q' = A u and q'' = A u' + bias, the bias from twists alone.
 
 An angle q (rad) and q + 2 pi are one position, but not one point of a path of the actuators:
 
-    between     q(t) = (1 - t) q_first + t q_last                     0 <= t <= 1, (actuators,), rad or m
     unwound     q - 2 pi round((q - q_start) / (2 pi))                within half a turn of q_start
     unwrapped   the same with the steps from sample to sample, their whole turns summed up
 """
@@ -31,12 +30,6 @@ from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.closure import closure_frames, closure_step, slip_bias
 from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity
-
-
-def between(first: Array, last: Array, t: Array) -> Array:
-    """Coordinates of actuators at the parts t (M,) of the ways between two; the last ones exactly."""
-    t = t[:, None]
-    return np.ascontiguousarray(np.where(t == 1.0, last, (1.0 - t) * first + t * last))
 
 
 def unwound(robot: Robot, q: Array, start: Array) -> Array:
