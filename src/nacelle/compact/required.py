@@ -60,7 +60,7 @@ class Required:
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
-        own = self.placed.nacelle.mechanism.w_rates
+        own = self.placed.nacelle.mechanism.nacelle_rates
         merge(self.nacelle if rate in own else self.gamma, {rate: value})
 
     def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:

@@ -151,18 +151,34 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
         apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
         J1 = motion.point_jacobian(joint.predecessor, first.p, apart)
         J2 = motion.point_jacobian(joint.successor, second.p, apart)
-        # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
-        relative = plus(J2[3:], -J1[3:])
-        for lock in joint.locks:
-            e = first.R[:, lock[1]]
-            f = d if len(lock) == 2 else second.R[:, lock[2]]
-            residual.append(dot(e, f))
-            rates = product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(f, e))
+        for lock, rates in zip(joint.locks, lock_rates(joint, first, second, J1, J2), strict=True):
+            residual.append(dot(first.R[:, lock[1]], d if len(lock) == 2 else second.R[:, lock[2]]))
             blocks.append(_spread(rates, apart))
     if not residual:
         return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
     return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
+
+
+def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) -> list[Array]:
+    """Derivatives (k,) of the locks of a closure by k rates.
+
+    Args:
+        joint: the closure.
+        first: its frame on the predecessor, in the base.
+        second: its frame on the successor.
+        J1: twists [v; w] (6, k) of the first frame at its origin, per rate.
+        J2: the same of the second frame.
+    """
+    # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
+    slip = plus(plus(J2[:3], -J1[:3]), product(skew(_gap(first.p, second.p)), J1[3:]))
+    relative = plus(J2[3:], -J1[3:])
+    rows = []
+    for lock in joint.locks:
+        e = first.R[:, lock[1]]
+        rows.append(
+            product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(second.R[:, lock[2]], e))
+        )
+    return rows
 
 
 def _spread(values: Array, places: Array) -> Array:

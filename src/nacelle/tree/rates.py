@@ -83,9 +83,14 @@ class RateStructure:
         return (*(leg.spins for leg in self.legs), self.nacelle_spins)
 
     @cached_property
+    def nacelle_rates(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle's joints."""
+        return rates_of(self.robot, self.robot.nacelle.joints)
+
+    @cached_property
     def w_rates(self) -> tuple[int, ...]:
         """Places in u of all rates of the nacelle: the platform's and those of its own joints."""
-        return (*range(self.robot.platform_nv), *rates_of(self.robot, self.robot.nacelle.joints))
+        return (*range(self.robot.platform_nv), *self.nacelle_rates)
 
     @property
     def nw(self) -> int:

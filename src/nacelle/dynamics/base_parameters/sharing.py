@@ -43,9 +43,11 @@ from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.model.shared import WORDS, named_leg, sharing_faults, structure_difference
-from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import joint_axes
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import TreeMotion
 
 # Distances over the robot's size, and entries of directions, that are rounding of iterated poses.
 _ROUNDING = 1e-6
@@ -81,14 +83,14 @@ class _MirrorImages:
         first: one leg.
         other: the other.
         mirror: the reflection of the first to the other.
-        poses: of all bodies.
+        motion: the tree at that pose.
     """
 
     robot: Robot
     first: Leg
     other: Leg
     mirror: _Reflection
-    poses: list[Pose]
+    motion: TreeMotion
 
     def refusal(self, reason: str) -> ParameterError:
         """The error that they are no mirror images."""
@@ -96,11 +98,11 @@ class _MirrorImages:
 
     def axis_signs(self, body: int, image: int) -> Array:
         """The signs s (3,) of the axes of a body of the first leg in its image."""
-        pose, placed, name = self.poses[body], self.poses[image], self.robot.bodies[image].name
-        off = float(np.linalg.norm(self.mirror.point(pose.p) - placed.p))
+        pose, end, name = self.motion.poses[body], self.motion.poses[image], self.robot.bodies[image].name
+        off = float(np.linalg.norm(self.mirror.point(pose.p) - end.p))
         if not off <= _ROUNDING * self.robot.size:
             raise self.refusal(f"{name} is {off:.3g} m from where it would be")
-        S = placed.R.T @ self.mirror.direction(pose.R)
+        S = end.R.T @ self.mirror.direction(pose.R)
         s = np.round(np.diag(S))
         if np.max(np.abs(S - np.diag(s))) > _ROUNDING:
             raise self.refusal(f"the axes of {name} are not those of its image or their opposites")
@@ -108,17 +110,18 @@ class _MirrorImages:
 
     def rate_signs(self, own: Joint, its: Joint) -> dict[str, float]:
         """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
-        start, end = _place(self.poses, own), _place(self.poses, its)
-        off = self.mirror.point(start) - end
+        frames, image_frames = closure_frames(own, self.motion), closure_frames(its, self.motion)
+        off = self.mirror.point(frames[0].p) - image_frames[0].p
+        axes = zip(own.primitives, joint_axes(own, *frames), joint_axes(its, *image_frames), strict=False)
         signs = {}
-        for axis in own.friction_axes:
-            if axis is Primitive.SPHERICAL:
+        for primitive, axis, image in axes:
+            if primitive is Primitive.SPHERICAL:
                 continue
-            a, b = _direction(self.poses, own, axis), _direction(self.poses, its, axis)
+            a, b = axis.directions[:, 0], image.directions[:, 0]
             e = float(self.mirror.direction(a) @ b)
             if abs(abs(e) - 1.0) > _ROUNDING:
-                raise self.refusal(f"the axis {axis} of {its.name} is not parallel to that of its image")
-            signs[str(axis)] = float(np.sign(-e if axis.is_rotation else e))
+                raise self.refusal(f"the axis {primitive} of {its.name} is not parallel to that of its image")
+            signs[str(primitive)] = float(np.sign(-e if primitive.is_rotation else e))
             if own.kind in _ALONG_AXIS:
                 off = off - b * (b @ off)
         if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
@@ -157,44 +160,44 @@ def _refused(first: Leg, other: Leg, reason: str) -> ParameterError:
     return ParameterError(f"{other.name} is no mirror image of {first.name}: {reason}")
 
 
-def _poses(robot: Robot, x: Array) -> list[Pose]:
-    """Poses of all bodies at a pose (nx,) of the nacelle."""
+def _tree_at(robot: Robot, x: Array) -> TreeMotion:
+    """The tree at a pose (nx,) of the nacelle."""
     with np.errstate(all="ignore"):
         pose, y, _ = solved(robot, x)
-        placed = configuration(robot, pose, y).motion.poses
-    return [Pose(np.asarray(part.R, dtype=float), np.asarray(part.p, dtype=float)) for part in placed]
+        return configuration(robot, pose, y).motion
 
 
 def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
     """Two legs at the symmetric pose that is nearest to the reference."""
     x = reference_pose(robot)
-    poses = _poses(robot, x)
-    mirror = _reflection(robot, poses, first, other)
+    motion = _tree_at(robot, x)
+    mirror = _reflection(robot, motion, first, other)
 
-    def missed(at: list[Pose]) -> Array:
+    def missed(at: TreeMotion) -> Array:
         """How far the points of one leg are from the images of the other's, over the robot's size."""
         images = [mirror.point(point) for point in _points(robot, at, first)]
         return np.ravel(np.array(images) - _points(robot, at, other)) / robot.size
 
     units = twist_units(robot)
     for _ in range(_ITERATIONS):
-        off = missed(poses)
+        off = missed(motion)
         if not np.max(np.abs(off)) > 0.01 * _ROUNDING:
             break
         steps = _STEP * np.diag(units)
-        J = np.stack([missed(_poses(robot, _moved(robot, x, step))) - off for step in steps], axis=1) / _STEP
+        changes = [missed(_tree_at(robot, _moved(robot, x, step))) - off for step in steps]
+        J = np.stack(changes, axis=1) / _STEP
         if not np.all(np.isfinite(J)):
             break
         step = -units * np.linalg.lstsq(J, off, rcond=1e-6)[0]
         for part in _PARTS:
             reached = _moved(robot, x, part * step)
-            placed = _poses(robot, reached)
-            if np.all(np.isfinite(missed(placed))):
-                x, poses = reached, placed
+            there = _tree_at(robot, reached)
+            if np.all(np.isfinite(missed(there))):
+                x, motion = reached, there
                 break
         else:
             raise _refused(first, other, "no symmetric pose is within reach")
-    return _MirrorImages(robot, first, other, mirror, poses)
+    return _MirrorImages(robot, first, other, mirror, motion)
 
 
 def _moved(robot: Robot, x: Array, step: Array) -> Array:
@@ -206,20 +209,24 @@ def _moved(robot: Robot, x: Array, step: Array) -> Array:
     return layout.join_x(plain, quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion]))
 
 
-def _points(robot: Robot, poses: list[Pose], leg: Leg) -> Array:
+def _points(robot: Robot, motion: TreeMotion, leg: Leg) -> Array:
     """Points of a leg (points, 3), base axes: origins of its bodies, and centres of its joints."""
     joints = [robot.joints[joint] for joint in (*leg.joints, *leg.closures)]
-    centred = [joint for joint in joints if joint.kind not in (*_ALONG_AXIS, JointKind.PRISMATIC)]
-    return np.array([*(poses[body].p for body in leg.bodies), *(_place(poses, joint) for joint in centred)])
+    centres = [
+        closure_frames(joint, motion)[0].p
+        for joint in joints
+        if joint.kind not in (*_ALONG_AXIS, JointKind.PRISMATIC)
+    ]
+    return np.array([*(motion.poses[body].p for body in leg.bodies), *centres])
 
 
-def _reflection(robot: Robot, poses: list[Pose], first: Leg, other: Leg) -> _Reflection:
+def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Reflection:
     """The reflection between the first joints of two legs on the base, or else between their bodies."""
     pairs = []
     for a, b in zip(first.joints, other.joints, strict=True):
         if robot.joints[a].predecessor == robot.joints[b].predecessor == BASE:
             pairs.append([np.asarray(robot.joints[k].frame_predecessor.p, dtype=float) for k in (a, b)])
-    pairs += [[poses[a].p, poses[b].p] for a, b in zip(first.bodies, other.bodies, strict=True)]
+    pairs += [[motion.poses[k].p for k in pair] for pair in zip(first.bodies, other.bodies, strict=True)]
     for start, end in pairs:
         length = float(np.linalg.norm(end - start))
         if length > _ROUNDING * robot.size:
@@ -231,20 +238,6 @@ def _reflection(robot: Robot, poses: list[Pose], first: Leg, other: Leg) -> _Ref
         "all their bodies have the same origins at the reference pose, so that the plane is not determined; "
         "place their frames apart",
     )
-
-
-def _place(poses: list[Pose], joint: Joint) -> Array:
-    """Where a joint's frame is on its predecessor, base axes (3,)."""
-    pose = poses[joint.predecessor]
-    return np.asarray(pose.p + pose.R @ np.asarray(joint.frame_predecessor.p, dtype=float))
-
-
-def _direction(poses: list[Pose], joint: Joint, axis: str) -> Array:
-    """The direction (3,) of one of a joint's axes, base axes; the second of a universal joint moves along."""
-    late = joint.kind is JointKind.SPHERICAL_PLANAR or (joint.kind is JointKind.UNIVERSAL and axis == "ry")
-    body = joint.successor if late else joint.predecessor
-    frame = joint.frame_successor if late else joint.frame_predecessor
-    return np.asarray(poses[body].R @ np.asarray(frame.R, dtype=float)[:, "xyz".index(axis[1])])
 
 
 # ---- legs that share their parameters: which parameters are one, and with which sign

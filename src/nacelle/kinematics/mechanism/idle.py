@@ -125,31 +125,19 @@ def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
 
 def _between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[list[int]]:
     """Groups of bodies that two or more spherical joints, and nothing else, join to all others."""
-    group = {body: body for body in range(len(robot.bodies))}
-
-    def find(body: int) -> int:
-        while group[body] != body:
-            body = group[body]
-        return body
-
     joints = [joint for joint in robot.joints if not joint.is_coupling]
+    group = np.arange(len(robot.bodies))
     for joint in joints:
         if joint.kind is not JointKind.SPHERICAL:
-            group[find(joint.successor)] = find(joint.predecessor)
-    fixed = {
-        find(body) for body in range(len(robot.bodies)) if body in (BASE, PLATFORM) or body not in bodies
-    }
-    ends = [
-        find(body)
-        for joint in joints
-        if joint.kind is JointKind.SPHERICAL
-        for body in (joint.predecessor, joint.successor)
-    ]
-    found: dict[int, list[int]] = {}
+            group[group == group[joint.successor]] = group[joint.predecessor]
+    fixed = {group[body] for body in range(len(group)) if body in (BASE, PLATFORM) or body not in bodies}
+    spherical = [joint for joint in joints if joint.kind is JointKind.SPHERICAL]
+    ends = [group[body] for joint in spherical for body in (joint.predecessor, joint.successor)]
+    between: dict[int, list[int]] = {}
     for body in bodies:
-        if find(body) not in fixed and ends.count(find(body)) > 1:
-            found.setdefault(find(body), []).append(body)
-    return list(found.values())
+        if group[body] not in fixed and ends.count(group[body]) > 1:
+            between.setdefault(int(group[body]), []).append(body)
+    return list(between.values())
 
 
 def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:

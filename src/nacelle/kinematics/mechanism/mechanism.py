@@ -41,7 +41,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.tree.rates import LegRates, RateStructure, Spin
-from nacelle.tree.spanning_tree import CosSin, rates_of
+from nacelle.tree.spanning_tree import CosSin, joint_steps, rates_of
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
 _SAME = 1e-6
@@ -328,22 +328,16 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
 def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
     poses = dict(enumerate(assembly.motion.poses))
-    wanted = {j: assembly.q[robot.q_slices[j]] for j in leg.joints}
     for recipe in recipes(robot, leg, assembly.q):
-        solution = solve_leg(robot, leg, recipe, poses)
         error = 0.0
-        for j, steps in solution.steps.items():
-            place = 0
-            for step in steps:
-                value = wanted[j][place]
+        for j, steps in solve_leg(robot, leg, recipe, poses).steps.items():
+            wanted = joint_steps(robot.joints[j], assembly.q[robot.q_slices[j]])
+            for step, reference in zip(steps, wanted, strict=True):
                 if isinstance(step, CosSin):
-                    error = max(error, abs(step.c - np.cos(value)), abs(step.s - np.sin(value)))
-                    place += 1
-                elif isinstance(step, np.ndarray) and step.ndim:
-                    place += 4
-                else:
-                    error = max(error, abs(float(step) - value) / robot.size)
-                    place += 1
+                    error = max(error, abs(step.c - reference.c), abs(step.s - reference.s))
+                elif not np.ndim(step):
+                    # Spherical joints are aimed from their references.
+                    error = max(error, abs(float(step) - reference) / robot.size)
         if error < _SAME:
             return recipe
     return None

@@ -23,7 +23,7 @@ robot's size, angles in rad.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
 from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import closure_frames
+from nacelle.tree.closure import closure_frames, lock_rates
 from nacelle.tree.spanning_tree import TreeMotion
 
 # The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
@@ -195,14 +195,10 @@ def _with_twists(robot: Robot, places: list[Place], theta: Array) -> Robot:
 
 def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
     """Derivatives D (rows, 6 frames) of what the closures leave open by the twists of the frames."""
-    carried = {joint.successor: j for j, joint in enumerate(robot.tree_joints)}
-    before: dict[int, set[int]] = {}
-    for body in range(len(robot.bodies)):
-        joints, at = set(), body
-        while at in carried:
-            joints.add(carried[at])
-            at = robot.joints[carried[at]].predecessor
-        before[body] = joints
+    moves = np.zeros((len(robot.bodies), len(robot.joints)), dtype=bool)
+    for j, joint in enumerate(robot.tree_joints):
+        moves[joint.successor] = moves[joint.predecessor]
+        moves[joint.successor, j] = True
     # Twists at the base's origin [v0; w] of frames that turn and move along their own axes.
     columns = []
     for j, side in places:
@@ -210,25 +206,18 @@ def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
         body = joint.predecessor if side == "predecessor" else joint.successor
         pose = motion.poses[body] @ getattr(joint, f"frame_{side}")
         columns.append(np.block([[skew(pose.p) @ pose.R, pose.R], [pose.R, np.zeros((3, 3))]]))
-    blocks = []
+    frames = replace(motion, columns=np.concatenate(columns, axis=1))
+    rows = []
     for c, joint in enumerate(robot.closures, start=robot.tree):
+        jacobians = []
+        ends = zip(("predecessor", "successor"), (joint.predecessor, joint.successor), strict=True)
         first, second = closure_frames(joint, motion)
-        d = second.p - first.p
-        v1, w1, v2, w2 = (np.zeros((3, 6 * len(places))) for _ in range(4))
-        for k, (j, side) in enumerate(places):
-            own, column = slice(6 * k, 6 * k + 6), columns[k]
-            moves_first = (j, side) == (c, "predecessor") or j in before[joint.predecessor]
-            moves_second = (j, side) == (c, "successor") or j in before[joint.successor]
-            if moves_first:
-                v1[:, own], w1[:, own] = column[:3] - skew(first.p) @ column[3:], column[3:]
-            if moves_second:
-                v2[:, own], w2[:, own] = column[:3] - skew(second.p) @ column[3:], column[3:]
-        slip, turn = v2 - v1 + skew(d) @ w1, w2 - w1
-        for lock in joint.locks:
-            e = first.R[:, lock[1]]
-            row = e @ slip if len(lock) == 2 else np.cross(second.R[:, lock[2]], e) @ turn
-            blocks.append(row)
-    return np.array(blocks)
+        for (side, body), frame in zip(ends, (first, second), strict=True):
+            moved = [bool(moves[body, place[0]]) or place == (c, side) for place in places]
+            at_frame = replace(frames, movers=np.repeat([moved], 6, axis=1))
+            jacobians.append(at_frame.point_jacobian(0, frame.p))
+        rows += lock_rates(joint, first, second, *jacobians)
+    return np.array(rows)
 
 
 def _confirmed(robot: Robot, places: list[Place], theta: Array, changed: Robot) -> FrameChange | None:
