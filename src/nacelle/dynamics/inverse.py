@@ -319,17 +319,7 @@ def _free_inverse(
 ) -> InverseDynamics:
     """Forces and the accelerations that are left free: [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L.
 
-    Args:
-        robot: the robot.
-        x: poses.
-        v: twists.
-        a: their derivatives; what stands for the free coordinates does not count.
-        external: wrenches from outside.
-        weights: of the actuators.
-        preload: forces of the actuators that are given.
-        free: coordinates whose accelerations are unknown.
-        guess: solutions near by.
-        physics: what the equations of motion include.
+    Arguments as in `inverse_dynamics`.
     """
     places = free_places(robot, free)
     v, a = twist_and_derivative(robot, v, a)

@@ -164,7 +164,9 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
         return ()
     # Angles that count turns are no unknowns of the loops.
     values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_size]
-    spherical = _spherical(mechanism)
+    # The joint whose quaternion an unknown belongs to, -1 for all others.
+    primitives = _unknown_primitives(mechanism)
+    spherical = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in primitives]
     related = _RELATED + _ROUNDED * mechanism.robot.coordinate_rounding
     relations: list[Relation] = []
     free: list[int] = []
@@ -185,14 +187,15 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
 
 def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wrong: float) -> Scalar:
     """1 where all relations hold, negative where one is wrong by more than `wrong`."""
-    units, angles = unknown_units(mechanism), _angles(mechanism)
+    units, primitives = unknown_units(mechanism), _unknown_primitives(mechanism)
     number: Scalar = 1.0
     for relation in relations:
         i, j = relation.first, relation.second
         left = y[i] * float(1.0 / units[i]) - relation.constant
         if relation.sign:
             left = left - y[j] * float(relation.sign / units[j])
-        if angles[i]:
+        primitive = primitives[i][1]
+        if primitive is not None and primitive is not Primitive.SPHERICAL and primitive.is_rotation:
             # Full turns do not matter.
             left = 2.0 * sin(0.5 * left)
         left = left * (1.0 / wrong)
@@ -200,25 +203,13 @@ def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wron
     return number
 
 
-def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
-    """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
-    own = [(axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)]
-    return own + [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
-
-
-def _spherical(mechanism: Mechanism) -> list[int]:
-    """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
-    own = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in _primitives(mechanism)]
-    return [-1] * mechanism.chart_size + own
-
-
-def _angles(mechanism: Mechanism) -> list[bool]:
-    """For every unknown whether it is the angle of a joint."""
-    own = [
-        primitive.is_rotation and primitive is not Primitive.SPHERICAL
-        for _, primitive in _primitives(mechanism)
+def _unknown_primitives(mechanism: Mechanism) -> list[tuple[int, Primitive | None]]:
+    """For every unknown its joint and primitive; (-1, None) for dependent numbers of the platform's pose."""
+    iterated = [
+        (axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)
     ]
-    return [False] * mechanism.chart_size + own
+    counted = [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
+    return [*[(-1, None)] * mechanism.chart_size, *iterated, *counted]
 
 
 def pose_units(mechanism: Mechanism) -> Array:
@@ -228,12 +219,12 @@ def pose_units(mechanism: Mechanism) -> Array:
 
 def unknown_units(mechanism: Mechanism) -> Array:
     """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
-    units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []
-    units += [1.0] * (mechanism.chart_size - len(units))
-    for _, primitive in _primitives(mechanism):
-        is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
-        units.append(mechanism.robot.size if is_length else 1.0)
-    return np.array(units)
+    translations = 3 - len(mechanism.chart.moves)
+    lengths = [
+        k < translations if primitive is None else not primitive.is_rotation
+        for k, (_, primitive) in enumerate(_unknown_primitives(mechanism))
+    ]
+    return np.where(lengths, mechanism.robot.size, 1.0)
 
 
 def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:

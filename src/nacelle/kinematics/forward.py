@@ -49,7 +49,6 @@ from nacelle.kinematics.solve.continuation import (
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.spheres import applies, sphere_forward
-from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.pose import Pose
@@ -199,12 +198,11 @@ class JointSearch(PoseSearch):
         robot = mechanism.robot
         solver = native_newton(newton_steps.assembling_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
-        units = [robot.size] * 3 + [1.0] * (self.size - 3)
-        for joint in robot.tree_joints:
-            for primitive in joint.primitives:
-                is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
-                units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = Equations(solver, self._conditioning, np.array(units), closed_tolerance(robot))
+        primitives = [primitive for joint in robot.tree_joints for primitive in joint.primitives]
+        rotations = [primitive.is_rotation for primitive in primitives for _ in range(primitive.nq)]
+        lengths = [True] * 3 + [False] * (self.size - 3) + [not rotation for rotation in rotations]
+        units = np.where(lengths, robot.size, 1.0)
+        self.equations = Equations(solver, self._conditioning, units, closed_tolerance(robot))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""

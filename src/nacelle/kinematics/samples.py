@@ -43,6 +43,7 @@ Numbers = list[Decimal]
 
 # Newton's iteration: steps, the distance of the difference quotient, and long steps.
 _STEPS = 16
+_CONVERGED = Decimal(10) ** -(DIGITS + 2)
 _DISTANCE = 1e-5
 _LONG = Decimal("1e-8")
 # Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
@@ -76,23 +77,14 @@ class PreciseStates:
         parameters: its free numbers, where these are inputs of programs.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        groups: tuple[str, ...] = (),
-        values: Array | None = None,
-        *,
-        digits: int = DIGITS,
-    ) -> None:
+    def __init__(self, robot: Robot, groups: tuple[str, ...] = (), values: Array | None = None) -> None:
         """States of a robot as described, or with other values of the free numbers of some groups.
 
         Args:
             robot: the robot.
             groups: of free numbers that are inputs of programs.
             values: of these numbers.
-            digits: to which loops are closed, 50 at most.
         """
-        self._converged = Decimal(10) ** -(digits + 2)
         self._described, self._groups = robot, groups
         self.parameters = [] if values is None else as_numbers(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
@@ -155,7 +147,7 @@ class PreciseStates:
             step = inverse @ np.array([float(gap / scale) for gap in now])
             y = [value - Decimal(float(part)) * scale for value, part in zip(y, step, strict=True)]
             size = Decimal(float(np.max(np.abs(step / units)))) * scale
-            if size < self._converged or (size > last / 1000 and size < _STALLED):
+            if size < _CONVERGED or (size > last / 1000 and size < _STALLED):
                 break
             last, now = size, gaps(y)
         return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None

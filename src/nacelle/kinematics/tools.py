@@ -41,7 +41,8 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, twist_from_rates
-from nacelle.kinematics.pose_input import SHORTEST, checked_poses, is_angle, reference_pose
+from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
@@ -324,7 +325,7 @@ class ToolTarget:
             for _ in range(_HALVINGS):
                 rows = todo[left]
                 trial = self._moved(x[rows], (part[left, None] * step[left]) * units)
-                left_to_go = self._gap(trial, *self._some(place, quat, rows))
+                left_to_go = self._gap(trial, place[rows], None if quat is None else quat[rows])
                 after = np.linalg.norm(left_to_go, axis=1)
                 with np.errstate(invalid="ignore"):
                     better = after < before[left]
@@ -351,14 +352,15 @@ class ToolTarget:
             result[good] = trial[good]
         return result
 
-    @staticmethod
-    def _some(place: Array, quat: Array | None, rows: Array) -> tuple[Array, Array | None]:
-        return place[rows], None if quat is None else quat[rows]
-
     @property
     def _units(self) -> Array:
         """Units of the coordinates to solve for: the robot's size for lengths, 1 rad for angles."""
-        return np.array([1.0 if is_angle(self.robot, name) else self.robot.size for name in self.free])
+        return np.array([twist_units(self.robot)[k] for k in self._free_indices])
+
+    @property
+    def _free_indices(self) -> list[int]:
+        """Indices in the reduced twist of the coordinates to solve for."""
+        return [self.robot.motion.coordinates.index(name) for name in self.free]
 
     def _gap(self, x: Array, place: Array, quat: Array | None) -> Array:
         """What is left to go (N, rows): parts of the size, and a rotation vector."""
@@ -375,8 +377,7 @@ class ToolTarget:
 
     def _jacobian(self, x: Array) -> Array:
         """Change (N, rows, free) of what is met, in the units of both."""
-        places = [self.robot.motion.coordinates.index(name) for name in self.free]
-        unit = np.eye(self.robot.motion.n)[places]
+        unit = np.eye(self.robot.motion.n)[self._free_indices]
         twist, _ = self.rates(x[:, None, :], unit, np.zeros_like(unit))
         scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
         return np.asarray(np.swapaxes(twist[..., self._picked], 1, 2) / scale[:, None] * self._units)
@@ -438,7 +439,6 @@ class ToolTarget:
             dx[:, own.index(name)] = v[:, names.index(name)]
             ddx[:, own.index(name)] = a[:, names.index(name)]
         given = [names.index(name) if name in names else -1 for name in self.rows]
-        places = [own.index(name) for name in self.free]
         scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
         inverse = np.linalg.pinv(np.nan_to_num(self._jacobian(x)), rcond=_RANK)
         for rates, wanted in ((dx, v), (ddx, a)):
@@ -447,7 +447,7 @@ class ToolTarget:
             twist, change = self.rates(x, dx, ddx)
             brought = (twist if rates is dx else change)[:, self._picked]
             step = np.einsum("nij,nj->ni", inverse, (target - brought) / scale) * self._units
-            rates[:, places] += step
+            rates[:, self._free_indices] += step
         bad = ~np.all(np.isfinite(x), axis=1)
         dx[bad], ddx[bad] = np.nan, np.nan
         return dx, ddx

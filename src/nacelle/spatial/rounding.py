@@ -153,25 +153,25 @@ def first_smallest(values: Any) -> int:
     return next(k for k, value in enumerate(listed) if value <= bound)
 
 
-def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
-    """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
+def cleaned(values: NDArray[Any]) -> NDArray[Any]:
+    """Floats with those set to 0 that are rounding beside 1, and to +-1 where they are that."""
     if values.dtype == object:
         # Floats that remember how they were made stay what they are.
         flat = [
             float(v) if isinstance(v, np.floating) or not isinstance(v, float) else v for v in values.ravel()
         ]
         result = np.empty(values.size, dtype=object)
-        result[:] = [_cleaned(value, scale) for value in flat]
+        result[:] = [_cleaned(value) for value in flat]
         return result.reshape(values.shape)
-    rounded = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
-    whole = np.abs(np.abs(rounded) - scale) < CANCELLED * scale
-    return np.where(whole, np.copysign(scale, rounded), rounded) + 0.0
+    rounded = np.where(np.abs(values) < CANCELLED, 0.0, values)
+    whole = np.abs(np.abs(rounded) - 1.0) < CANCELLED
+    return np.where(whole, np.copysign(1.0, rounded), rounded) + 0.0
 
 
-def _cleaned(value: float, scale: float) -> float:
-    if abs(value) < CANCELLED * scale:
+def _cleaned(value: float) -> float:
+    if abs(value) < CANCELLED:
         return 0.0
-    return math.copysign(scale, value) if abs(abs(value) - scale) < CANCELLED * scale else value
+    return math.copysign(1.0, value) if abs(abs(value) - 1.0) < CANCELLED else value
 
 
 # Factors that cost nothing, or that write the same number in every program.

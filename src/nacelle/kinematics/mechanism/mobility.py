@@ -274,15 +274,19 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         return held_spins(J, rows)[1]
 
     rounding = 64.0 * robot.coordinate_rounding
-    J_held = held(J, motion)
-    N = null_space(J_held, rounding)
+
+    def freedoms(J: Array, motion: TreeMotion) -> tuple[Array, Array, Array, Array]:
+        """Closures with idle spins held, motions, rows of the actuators, what is left with these locked."""
+        J_held, A = held(J, motion), actuator_rows(robot, motion) * rate_scale(robot)
+        left = null_space(np.vstack([J_held, unit_rows(A)]), rounding)
+        return J_held, null_space(J_held, rounding), A, left
+
+    J_held, N, A, left = freedoms(J, motion)
     own_spins = len(J_held) - len(J)
     top = nacelle_rates(robot)
     platform_rank = rank_of(N[top].T)
     F = range_of(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
-    A = actuator_rows(robot, motion) * rate_scale(robot)
-    left = _locked(J_held, A, rounding)
 
     def remains(left: Array) -> int:
         return rank_of(left[top].T) if left.shape[1] else 0
@@ -290,10 +294,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     left_rank = remains(left)
     independent = np.flatnonzero(held_rates(robot))
     reference_J = scaled_closures(robot, at_reference[1])
-    reference_held = held(reference_J, at_reference[0])
-    reference_N = null_space(reference_held, rounding)
-    reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
-    reference_left = _locked(reference_held, reference_A, rounding)
+    reference_held, reference_N, _, reference_left = freedoms(reference_J, at_reference[0])
     undriven = undriven_coordinates(robot, left)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
@@ -344,11 +345,6 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
         if s[rank - 1] < _STRETCHED * s[0]:
             names.append(leg.name)
     return tuple(names)
-
-
-def _locked(J: Array, A: Array, rounding: float) -> Array:
-    """Motions that are left with all actuators locked."""
-    return null_space(np.vstack([J, unit_rows(A)]), rounding)
 
 
 def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
