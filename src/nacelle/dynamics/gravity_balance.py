@@ -1,23 +1,9 @@
 """Gravity balancing: springs and counterweights that take the weight off the actuators.
 
-At rest the actuator forces are linear in the stiffness k of a spring and in k times its rest position, and
-in the mass of a counterweight at a given place. With the rest position between two ends,
-
-    k (q - rest) = a (q - low) + b (q - high),   a, b >= 0,   k = a + b,   rest = (a low + b high) / k,
-
-so the springs and weights that leave the least sum of squares of the actuator forces over a set of poses
-are non-negative least squares (scipy.optimize.nnls).
-
-Which joints get springs to balance gravity, and where counterweights may sit.
-
 A spring along an axis of a joint with coordinate q requires k (q - q_0), N m or N; any revolute or prismatic
 axis may have one, a spherical joint has no coordinate for it. A counterweight is a point mass (kg) at a place
-(3,), m, in the frame of a body. `balance_columns` gives what each of them does,
-`balance_gravity` how large they are best.
-
-What springs along chosen axes and counterweights at chosen places do to a robot at rest.
-
-At rest the forces that hold a robot along the reduced twist (n,) are linear in what is added:
+(3,), m, in the frame of a body. At rest the forces that hold a robot along the reduced twist (n,) are linear
+in what is added:
 
     F = F_0 + sum over axes of c_i^T k_i (q_i - q_0i) + sum over places of m_j w_j
 
@@ -25,7 +11,12 @@ F_0 is the robot as it is, gravity and its own springs. q_i is the coordinate of
 (n,) its rate over the reduced twist, q_i' = c_i v, so a spring k_i (q_i - q_0i) requires c_i^T times it by
 equal power. A mass of 1 kg at a place t of a body requires w_j = -(J_b U)^T [g; (R t) x g], g (3,) gravity in
 base axes, J_b U (6, n) the twist of the body's origin over v. J_r^-1 = A (actuators, n) takes F to the
-actuators: A^T Gamma = F.
+actuators: A^T Gamma = F. With the rest position between two ends,
+
+    k (q - rest) = a (q - low) + b (q - high),   a, b >= 0,   k = a + b,   rest = (a low + b high) / k,
+
+so the springs and weights that leave the least sum of squares of the actuator forces over a set of poses
+are non-negative least squares (scipy.optimize.nnls).
 """
 
 from __future__ import annotations

@@ -12,13 +12,8 @@ unknowns y of the poses, wrenches and preload become a force along v, the progra
 Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
 F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 
-Forces of the actuators and accelerations that are left free, together.
-
-Along the reduced twist (n,) the equations of motion are
-
-    M a + h - L = A^T Gamma          A = J_r^-1 (actuators, n), of rank n - k
-
-where nothing drives k motions. Of a = dv/dt the k entries F are unknown and the others G given, so
+Where nothing drives k motions, A = J_r^-1 has the rank n - k, and of a = dv/dt in M a + h - L = A^T Gamma the
+k entries F are unknown and the others G given:
 
     [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L                                   n equations
 

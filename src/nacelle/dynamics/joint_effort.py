@@ -1,23 +1,20 @@
 """What joints require beside the bodies: friction, springs, and rotors behind gears.
 
-Along an axis of a joint, in the tree or closing a loop, at its coordinate q, rate q' and acceleration q'':
-
-    e = friction(q') + k (q - q_0) + i^2 J q''  + end stop (`compliance`)
-
-k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i, in a spherical
-joint about all three axes, q'' the derivative of the relative angular velocity seen from the second body. It
-acts between the joint's two bodies, so its power e q' is all there is to say of its reaction. Over the rates
-u of the tree q' = C u, and the effort adds C^T e to the forces along them.
-
-The axes of a joint as lines in space: what moves along them, and what acts along them.
-
-An axis s through a point P, fixed to the joint's first or second frame, has the rate and transmits the wrench
+An axis s of a joint through a point P, fixed to its first or second frame, in the tree or closing a loop, has
+the rate and transmits the wrench
 
     q' = s . (w_2 - w_1)    and the moment  e s            if it turns
     q' = s . (v_2 - v_1)    and the force   e s at P       if it slides, v the velocities of both bodies at P
 
-so that e q' is the power of the effort e on the second body and its opposite on the first. A spherical joint
-has three axes at once, those of its second frame.
+so that e q' is the power of the effort e on the second body and its opposite on the first, and all there is
+to say of its reaction. A spherical joint has three axes at once, those of its second frame. At its coordinate
+q, rate q' and acceleration q'' the axis requires
+
+    e = friction(q') + k (q - q_0) + i^2 J q''  + end stop (`compliance`)
+
+k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i, in a spherical
+joint about all three axes, q'' the derivative of the relative angular velocity seen from the second body.
+Over the rates u of the tree q' = C u, and the effort adds C^T e to the forces along them.
 """
 
 from __future__ import annotations

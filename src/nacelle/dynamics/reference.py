@@ -7,8 +7,6 @@
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
 
-Robots whose mass matrix is singular at every pose: forces determine no acceleration there.
-
 M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia
 along some motions only, has none. With d_i = M_ii the matrix M_ij / sqrt(d_i d_j) has no units; its
 eigenvectors of eigenvalues that are zero up to rounding are the motions without inertia.

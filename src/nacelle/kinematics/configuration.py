@@ -1,6 +1,6 @@
 """A robot at one reduced pose, by the tree: all positions, and all rates from the reduced twist.
 
-A configuration: everything about position at one reduced pose, over any scalar.
+Over any scalar, positions follow in this order:
 
     x (nx,) -> pose (R, p) of the platform        by the chart of the robot's motion
             -> joints of the nacelle              entries of x, or found by iteration in y
@@ -9,7 +9,6 @@ A configuration: everything about position at one reduced pose, over any scalar.
 
 Legs with a closed form follow from x; what needs iteration arrives as y (ny,)
 (`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots. Poses in the base, m and rad.
-
 Rates follow linearly (`nacelle.tree.rates`): u = U(x) v, du/dt = U dv/dt + bias(x, v).
 """
 

@@ -1,23 +1,15 @@
 """Forward kinematics: from the actuators to the pose of the nacelle, or to all assemblies.
 
 In closed form where spheres or circles meet (`nacelle.kinematics.solve.spheres`); otherwise by continuation
-with the exact Jacobian.
-
-A forward problem has several solutions, the *assemblies*. The one that is meant is connected with the
-reference pose, or with the guess: the actuators go there in a straight line; where that path is blocked by a
-singularity, from the nearest points of a roadmap. Signs tell assemblies apart: that of det J_r^-1 changes at
-a parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch.
-
-The search is a continuation with Newton's iteration (`BranchSearch`), on the pose alone where the inverse
+with Newton's iteration and the exact Jacobian (`BranchSearch`): on the pose alone where the inverse
 kinematics is in closed form (`PoseSearch`), on pose and joints together for the others (`JointSearch`).
 
-All assemblies at given actuator coordinates: the poses that iteration from many seeded starts leads to.
-
-q_a(x) = q (actuators,) has several solutions x (nx,). Newton's
-iteration is started from many poses drawn with fixed seeds; those that converge and differ by more than 1e-6
-(lengths over the robot's size, rad) are kept. So all poses are solutions, but nothing proves that they are
-all. The sign of det J_r^-1 tells the sides of parallel singularities apart, the signs of branches the ways in
-which legs and loops are folded.
+q_a(x) = q (actuators,) has several solutions x (nx,), the *assemblies*. The one that is meant is connected
+with the reference pose, or with the guess. Signs tell assemblies apart: that of det J_r^-1 changes at a
+parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch. All of them
+are sought by iteration from many poses drawn with fixed seeds; those that converge and differ by more than
+1e-6 (lengths over the robot's size, rad) are kept: all are solutions, but nothing proves that there are no
+more.
 """
 
 from __future__ import annotations

@@ -12,10 +12,8 @@ rows and columns of unlike units, lengths count in the robot's size L: J_r^-1 be
 and D_v diagonal with L for lengths and 1 for angles, and its inverse condition number (1 at best, 0 if
 singular) has no units.
 
-Singularities of three kinds, distinguished by properly scaled matrices.
-
-With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0; lengths are
-counted in the robot's size, so all entries are pure numbers.
+With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0, scaled likewise.
+Singularities are of three kinds:
 
 - *serial*: M_l loses rank. The leg moves while the nacelle rests; it is stretched or folded.
 - *parallel*: with the actuators locked the nacelle moves. The rows of N_l across the passive joints of

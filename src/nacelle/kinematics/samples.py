@@ -1,17 +1,13 @@
 """States and samples of a robot with 50 digits, by which identities are recognised.
 
-States of a robot with 50 digits: poses, and what iteration finds there, solved to all of them.
+Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
+digits,
 
     y <- y - J^+ r(x, y),    r what the closures leave open, with 50 digits, J its Jacobian in double,
 
-which gains some nine digits a step.
-
-Samples of the inputs of a robot's functions with 50 digits, by which identities are recognised.
-
-Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
-digits (see above). Everything else (twists, accelerations, forces, loads) is drawn at random. An
-identity is a relation of analytic functions: one that holds at generic points of the branch holds on all
-of it.
+which gains some nine digits a step. Everything else (twists, accelerations, forces, loads) is drawn at
+random. An identity is a relation of analytic functions: one that holds at generic points of the branch holds
+on all of it.
 """
 
 from __future__ import annotations

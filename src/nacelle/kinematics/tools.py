@@ -1,13 +1,9 @@
 """Tools, named frames on the nacelle: their pose, the way back to that of the nacelle, trajectories.
 
-Tools: the pose of a named frame on the nacelle.
-
 The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F), constant in the body's frame. In
 the base, with (R_b, p_b) the pose of the body,
 
     R_t = R_b R_F,      p_t = p_b + R_b p_F                    R (3, 3), p (3,) in m
-
-Where the nacelle must be for a tool to be somewhere.
 
 Coordinates of a tool are those of the robot's motion, read for the tool: x, y, z are its origin's, a free
 orientation (quat_xyzw) is that of its frame; plain angles and joints of the nacelle keep their meaning, as
@@ -18,12 +14,8 @@ robot), Newton's iteration finds the pose: with the exact Jacobian J_t of the to
 
     c <- c + J_t^+ (s - s(c)),
 
-s what is given of the tool, the step halved until it comes nearer.
-
-Trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives.
-
-The coordinates s(t) of the tool's frame (its origin in the base, m, and its orientation) are a function of
-those of the nacelle c. With J_t (n, n) the rates s' from c' and b (n,) what is left of s'' where c'' = 0,
+s what is given of the tool, the step halved until it comes nearer. Along a trajectory s(t), with b (n,) what
+is left of s'' where c'' = 0,
 
     s' = J_t c',      s'' = J_t c'' + b          so          c' = J_t^-1 s',      c'' = J_t^-1 (s'' - b)
 

@@ -1,12 +1,9 @@
 """Solving small linear systems over any scalar: square ones, and those with more rows than unknowns.
 
 For traced symbols a solve is one node of the graph, lowered late; for floats and batches LAPACK does it, for
-other numbers elimination with pivoting.
-
-Small linear systems M X = B that have more rows than unknowns, over any scalar.
-
-Modified Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that
-R X = D^-1 Q^T B, and B - M X is what of B is perpendicular to all columns of Q.
+other numbers elimination with pivoting. Systems M X = B with more rows than unknowns are solved by modified
+Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that R X = D^-1 Q^T B,
+and B - M X is what of B is perpendicular to all columns of Q.
 """
 
 from __future__ import annotations

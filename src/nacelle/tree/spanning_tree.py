@@ -14,10 +14,8 @@ prismatic one. At the base's origin a column is the same for all bodies that the
 
 for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w in rad/s.
 
-The spanning tree of plain numbers, where iteration evaluates it many times.
-
-The same poses and columns as `nacelle.tree.spanning_tree`, to the last bit, in lists of floats:
-most of the time that small arrays take goes into making them.
+`NumberTree` gives the same poses and columns for plain numbers, to the last bit, in lists of floats: where
+iteration evaluates the tree many times, most of the time goes into making small arrays.
 """
 
 from __future__ import annotations

@@ -7,13 +7,10 @@ those are the base parameters,
     beta = K z,      Y z = Y_base beta,
 
 and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
-(`transfers`) say why parameters act together, and give the coefficients as symbols.
-
-Groupings as symbols: the coefficients of base parameters as polynomials in coordinates of joints.
-
-Transfers of chosen parameters are added up over legs that share them; Gauss's elimination with constant
-pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters alone.
-What its numbers agree with is written with symbols, all else with numbers.
+(`transfers`) say why parameters act together, and give the coefficients as polynomials in coordinates of
+joints: transfers of chosen parameters are added up over legs that share them, and Gauss's elimination with
+constant pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters
+alone. What its numbers agree with is written with symbols, all else with numbers.
 """
 
 from __future__ import annotations

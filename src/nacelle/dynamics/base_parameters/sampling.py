@@ -1,6 +1,4 @@
-"""The linear form over generic states, and which of its columns are independent.
-
-The linear form over generic states, in comparable units.
+"""The linear form over generic states, in comparable units, and which of its columns are independent.
 
 Over N states Gamma = Y p is stacked to W (N actuators, parameters), whose rank is the number of base
 parameters ([AGH2005] (22)). So that neither units nor scale decide what is zero, parameters are counted in
@@ -12,10 +10,8 @@ so that inertial forces are of the order of weights. Where friction bends at a r
 as that: beyond it a Stribeck term is nothing, and a smooth sign is 1. Poses are those by which the robot's
 plan is made, and as many more as parameters with static effects (weight, springs) need.
 
-Reduction: which columns of a linear form are independent, and how the others follow from them.
-
-Columns are taken in a given order as long as they are independent of those taken before; with W the form over
-sample states, B the columns that are kept and D the others,
+Columns are taken in a given order as long as they are independent of those taken before; with B the columns
+that are kept and D the others,
 
     W_D = W_B A,      so that      W p = W_B (p_B + A p_D):
 

@@ -1,11 +1,9 @@
 """Legs that share their parameters: which parameters are one, and with which sign.
 
-What is shared is what a caller says, or else the description's key `shared` (`nacelle.model.shared`).
-
-Legs that are mirror images: which parameters of one are those of the other, and with which sign.
-
-At a symmetric pose of the nacelle a reflection M of space, x -> x - 2 n (n . x - d), takes the frames of the
-bodies of one leg to those of the other: origins to origins, and axes to axes or their opposites,
+What is shared is what a caller says, or else the description's key `shared` (`nacelle.model.shared`). Of legs
+that are mirror images the parameters are equal up to signs: at a symmetric pose of the nacelle a reflection M
+of space, x -> x - 2 n (n . x - d), takes the frames of the bodies of one leg to those of the other: origins
+to origins, and axes to axes or their opposites,
 
     R_b'^T M R_b = diag(s),        s = +-1 for each axis of the body,
 

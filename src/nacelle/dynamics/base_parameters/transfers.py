@@ -1,10 +1,19 @@
 """Transfers: changes of the parameters that leave all forces as they are, by the rules of mechanics.
 
-A mass at a point of one body counts as a mass at a point of another that moves alike (`BodyMotions`), and
-so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between
-the two bodies, ten where they move alike in all points; where only directions turn alike, second moments
-along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with
-the platform, and what loops add to them.
+Points r_a of body a and r_b of body b move alike where their velocities are equal in every state,
+
+    v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
+
+a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
+may still be directions e_a, e_b that turn alike. Of neighbours these are the points of their joint: the
+centre of a universal or spherical one, the axis of a revolute one; two bodies on a prismatic joint share all
+directions. Loops join bodies that are no neighbours: the rods of a parallelogram may move alike in all
+points, and every point of a platform that does not turn moves as the tips of the legs do.
+
+A mass at r_b counts as a mass at r_a, and so does what follows from masses at such points: with k directions
+1 + k + k (k + 1) / 2 numbers pass between the two bodies, ten where they move alike in all points; where only
+directions turn alike, second moments along them. These are the rules of [AGH2005] (21)-(23) for revolute and
+prismatic joints, its grouping with the platform, and what loops add to them.
 
 What counts on the base has no effect. Neither have, on a body that turns about one direction n at most, the
 first moment along n and all of the inertia but n I n; nor n I n, on one that never turns about n; nor, on one
@@ -13,25 +22,9 @@ line. A rod with an idle spin is known by its mass, first moment along it and in
 counts as inertia of a link where their energies are the same; of two joints that move in proportion the
 friction is felt as one.
 
-A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
-
-Which points of two bodies move alike, over all motions of a robot.
-
-Points r_a of body a and r_b of body b move alike where their velocities are equal in every state,
-
-    v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
-
-a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
-may still be directions e_a, e_b that turn alike. A mass at r_b then counts as a mass at r_a. Of neighbours
-these are the points of their joint: the centre of a universal or spherical one, the axis of a revolute one;
-two bodies on a prismatic joint share all directions. Loops join bodies that are no neighbours: the rods of a
-parallelogram may move alike in all points, and every point of a platform that does not turn moves as the tips
-of the legs do.
-
-Polynomials in coordinates of joints, so that groupings can be read: `m_3 (y^2 + z^2)`, not `0.0128 m_3`.
-
-A polynomial is a sum of products of atoms, each with a factor; an atom is one coordinate of a joint's point
-in the frame of a body, and has a value.
+A transfer is a vector over the parameters. Its coefficients are polynomials in coordinates of joints, so that
+groupings can be read, `m_3 (y^2 + z^2)` and not `0.0128 m_3`: sums of products of atoms, each with a factor;
+an atom is one coordinate of a joint's point in the frame of a body, and has a value.
 """
 
 from __future__ import annotations

@@ -1,49 +1,36 @@
 """Exact derivatives of the dynamics, from the traced program.
 
-The physics is traced and differentiated on its graph, where a solve is one node; the result is compiled and
-kept like any other function. One residual is enough for all, that of the equations of motion along the
-reduced twist,
-
-    R = F(x, v, a) - A^T tau - L(x),      A = J_r^-1,
-
-L what external wrenches give (constant in base axes, so it changes with the pose alone), its derivatives with
-respect to the pose along the tangent (`tangent`). Where R = 0,
-
-    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
-
-By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
-columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
-instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
-large batches alone. By the robot's numbers, which are many, it is differentiated in reverse.
-
-The tangent of the pose: how coordinates and unknowns change along the reduced twist.
-
-A function of the pose is differentiated along the n entries of the reduced twist: translations, small
-rotations about the base's axes, joints of the nacelle,
-
-    d f / d pose [:, k]  =  d/de f(x (+) e e_k).
-
-x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
-the closure equations (the implicit function theorem), and that is what the joint rates say, since u = U v.
-
-Derivatives on the graph of a trace, by inputs or along the tangent of the pose.
-
-A trace is a list of operations z_k = f_k(z_i, z_j). With a direction, dz of the inputs, every operation adds
+A trace is a list of operations z_k = f_k(z_i, z_j), among them solves. With a direction, dz of the inputs,
+every operation adds
 
     forward   dz_k = (df_k/dz_i) dz_i + (df_k/dz_j) dz_j            a column of the Jacobian for a direction
     reverse   c_i += c_k df_k/dz_i                                  a row for a value, from the end backwards
 
 so few directions (the pose, the twist) are pushed forward, and many inputs (the robot's numbers) are pulled
-back. Along the tangent e (n,) of the pose the inputs move by dx = X e (nx,) and dy = Y e (ny,), quaternions
-by [e; 0] o q / 2; unknowns y that iteration finds satisfy r(y, p) = 0, so dy/dp = -r_y^-1 r_p, which is the
-derivative of Newton's step.
+back; the result is compiled and kept like any other function. One residual is enough for all, that of the
+equations of motion along the reduced twist (n,), base axes, SI units,
 
-Operating points: states of motion with the actuator forces and the acceleration that belong together.
+    R = F(x, v, a) - A^T tau - L(x),      F = M a + h(x, v),      A = J_r^-1,
 
-    F(x, v, a) = M a + h(x, v) = J_r^-T tau + L
+M mass matrix, h bias, L what external wrenches give (constant in base axes, so it changes with the pose
+alone). At an operating point R = 0: inverse dynamics gives tau (actuators,) where a = dv/dt (n,) is given,
+forward dynamics a otherwise. There
 
-holds along the reduced twist (n,), M mass matrix, h bias, L external wrenches: inverse dynamics gives tau
-(actuators,) where a = dv/dt (n,) is given, forward dynamics a otherwise. Base axes, SI units.
+    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
+
+A function of the pose is differentiated along its tangent, the n entries of the reduced twist: translations,
+small rotations about the base's axes, joints of the nacelle,
+
+    d f / d pose [:, k]  =  d/de f(x (+) e e_k).
+
+x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
+the closure equations r(y, p) = 0 (the implicit function theorem), and that is what the joint rates say, since
+u = U v; by other inputs dy/dp = -r_y^-1 r_p is the derivative of Newton's step.
+
+By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
+columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
+instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
+large batches alone.
 """
 
 from __future__ import annotations

@@ -1,30 +1,9 @@
-"""Leg types: what each leg of a robot is, recognised once.
+"""Leg types: what each leg of a robot is, recognised once, and which legs have a closed form.
 
-A leg is read from the base to the nacelle. Single joints that act as one, because their axes meet
-within the tolerance of `chain`, count as universal, spherical or cylindrical joints. Inverse kinematics, the
-formulations of dynamics and the reports read the legs from here and recognise nothing on their own.
-
-The closed forms of inverse kinematics: which legs have one.
-
-A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
-frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
-nacelle:
-
-    U P, S P             telescopic legs: the length is a distance            UPS, SPS
-    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
-    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
-    U R                  a plane that turns, with two links in it             URU
-
-Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose
-end is more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms
-are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by
-side on an arm or slider, and the same with a parallelogram. `solution` solves them.
-
-The way from the base through a leg to the nacelle: its joints, and those that act as one.
-
-From body to body each joint is passed once, forward or against its direction, with its frames on both. For
-neighbours X = far^-1 near is the constant frame between them; they are one group where X says so, within
-1e-12 of the robot's size:
+Inverse kinematics, the formulations of dynamics and the reports read the legs from here and recognise nothing
+on their own. From the base through a leg to the nacelle each joint is passed once, from body to body, forward
+or against its direction, with its frames on both. For neighbours X = far^-1 near is the constant frame
+between them; they act as one joint where X says so, within 1e-12 of the robot's size:
 
     R R     -> U    axes that meet at a right angle, in a point c
     R R R   -> S    the third one meets the second at a right angle in c, too
@@ -32,6 +11,19 @@ neighbours X = far^-1 near is the constant frame between them; they are one grou
 
 A leg is the sequence of letters, such as UPS; one that branches once, into rods side by side, is written
 R[SS|SS]. Fixed joints are left out: the body behind one is seen from the body before it.
+
+A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
+frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
+nacelle. Its inverse kinematics has a closed form (`solution`) for
+
+    U P, S P             telescopic legs: the length is a distance            UPS, SPS
+    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
+    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
+    U R                  a plane that turns, with two links in it             URU
+
+A strut or rod on a spherical joint whose end is more than a point (SPU, PSU, RSR) has its spin from the
+closure, and no closed form here. Further forms are a prismatic joint up to a plane (P-C5), three prismatic
+joints and a spherical one (PSPP), rods side by side on an arm or slider, and the same with a parallelogram.
 """
 
 from __future__ import annotations

@@ -3,16 +3,13 @@
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
 M are rotations about z (R, q in rad), translations along z (P, q in m) and spherical joints (S), X constant
-frames. Each form is a short sequence of subproblems (`nacelle.kinematics.legs.serial`), each with a root
-to choose:
+frames. Each form is a short sequence of subproblems, each with a root to choose:
 
     elbow-*     the driven joint brings the elbow to the rod's length from W; then the rod is aimed at W
     *-slide     the prismatic joint gives the distance from the foot to W; then the strut is aimed at W
     pair-turn   the heights along the second axis give the first angle, the distance to W the third
 
-Small geometric problems in closed form: what the inverse kinematics of legs is made of.
-
-Most of them come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
+Most subproblems come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
 component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
 
     cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)

@@ -11,13 +11,11 @@ closed on its own first, with the platform held, from the joints' guesses and th
 iteration over all closures at once finds the coordinates that depend on the others (parasitic motion). It
 supports the checks of a description and works for every mechanism.
 
-Closed configurations near the reference pose, at random: where ranks are those of a generic pose.
-
-From a closed configuration (pose, q) the independent coordinates are moved at random by 0.4 to 1 of a reach
-(over the robot's size, rad), all other rates a little (1e-2), and Newton's iteration closes the loops again:
-first the legs with the nacelle held, then all joints. The reference pose itself may be special, and there the
-Jacobian J (rows, rates) of the closures may have less rank than at a generic pose. Matrices count without
-units: J_ik s_k / z_i with s_k the scale of a rate and z_i that of a row.
+The reference pose itself may be special, and there J may have less rank than at a generic pose. So ranks are
+taken at closed configurations near it: the independent coordinates are moved at random by 0.4 to 1 of a reach
+(over the robot's size, rad), all other rates a little (1e-2), and the loops are closed again, first the legs
+with the nacelle held, then all joints. Matrices count without units: J_ik s_k / z_i with s_k the scale of a
+rate and z_i that of a row.
 """
 
 from __future__ import annotations

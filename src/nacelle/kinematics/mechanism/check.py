@@ -6,11 +6,10 @@
     stretched  no leg is at full stretch in the reference pose, where its branch is not determined
     idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin (`idle`)
     digits     loops that close but for the digits of their numbers are closed by the least change (`snapped`)
-    limits     joints are within their limits, masses are plausible, every mode closes and moves as it says
+    limits     joints are within their limits, every mode closes and moves as it says
+    masses     a slip of kilograms, grams and tonnes shows in the density of a body
 
 Each finding names the place in the description, with line and column, and what would be right.
-
-Masses that cannot be meant: a slip of kilograms, grams and tonnes shows in the density of a body.
 
 A body of mass m whose inertia about its centre of mass has the trace tr I_c has the second moment
 ∫ r^2 dm = tr I_c / 2 = m g^2. Of all bodies with this mass and this g the ball is the densest that is evenly

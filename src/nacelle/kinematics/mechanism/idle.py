@@ -9,10 +9,8 @@ zero:
 
     (R axis)^T w = 0         R (3, 3) the body's orientation, axis (3,) in its frame, w its angular velocity
 
-Rods that spin idly and are not quite axisymmetric: their spin torque neglected, or their spin held.
-
-A rod between two spherical joints spins about its axis x (3,) and nothing determines that spin unless its
-inertia is axisymmetric: centre of mass c on the axis, and about it, with some A and B in kg m^2,
+Nothing determines such a spin about x (3,) unless the inertia of the rod is axisymmetric: centre of mass c on
+the axis, and about it, with some A and B in kg m^2,
 
     I_c = A (1 - x x^T) + B x x^T
 

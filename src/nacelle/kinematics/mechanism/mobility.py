@@ -2,18 +2,15 @@
 
 With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
 motions of the robot are the null space N of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
-Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A the rows of the
-actuators' rates:
+Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A (actuators,
+rates) the rows of the actuators' rates:
 
     motions               dim N                    overconstrained      rows of J - rank J
     of the nacelle        rank of N's rows of w    left, all locked     null space of [J; A]
     idle                  null space of J's columns without w
 
-Coordinates and drives: which coordinates of the motion nothing drives, which joints could be coordinates.
-
-With N (rates, m) the motions of the robot and A (actuators, rates) the rows of its actuators, what the
-actuators leave free is the null space of [J; A], J the closures. Coordinates whose rows in that null space
-are a basis are those that nothing drives: held, they and the actuators determine the motion.
+Coordinates whose rows in the null space of [J; A] are a basis are those that nothing drives: held, they and
+the actuators determine the motion.
 """
 
 from __future__ import annotations

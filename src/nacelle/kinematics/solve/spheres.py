@@ -1,7 +1,13 @@
 """Forward kinematics in closed form: where spheres or circles about the legs' driven ends meet.
 
-Where the nacelle only translates, every driven joint fixes a sphere on which the end of its leg lies.
-Moved by the end's constant place R b_j on the nacelle, all spheres pass through the platform's origin p (3,):
+While the driven joint of a leg holds still, its passive joints turn the last link about a point, so that the
+end W (3,) of the leg keeps its distance from it: W lies on a sphere.
+
+    rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
+    strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
+
+q is the coordinate of the driven joint, rad or m; points in the base, m. Where the nacelle only translates,
+the spheres, moved by the ends' constant places R b_j on it, all pass through the platform's origin p (3,):
 
     |p - c_j|^2 = r_j^2          c_j = centre in the base less R b_j, m
 
@@ -12,15 +18,6 @@ f, k in the plane of the centres,
 
 so three of them (DELTA, Orthoglide, tripods) meet in two points, and so do two circles in a plane (five-bar,
 PRRRP). The point on the side of the reference pose is taken; (r_1^2 - k.k) / r_1^2 is the margin.
-
-The sphere on which the end of a leg lies while its driven joint holds still.
-
-The passive joints of a leg turn its last link about a point, so the end W (3,) keeps its distance from it:
-
-    rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
-    strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
-
-q is the coordinate of the driven joint, rad or m; points in the base, m.
 """
 
 from __future__ import annotations
