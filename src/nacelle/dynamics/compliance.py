@@ -112,9 +112,9 @@ def with_line_springs(state: State, physics: Physics) -> State:
     return replace(state, external=total)
 
 
-def _act(total: dict[int, Wrench], body: int, own: Wrench) -> None:
+def _act(total: dict[int, Wrench], body: int, wrench: Wrench) -> None:
     """Add a wrench to those that act on a body."""
-    total[body] = total[body].plus(own) if body in total else own
+    total[body] = total[body].plus(wrench) if body in total else wrench
 
 
 def _turn(total: dict[int, Wrench], between: Damper | TorsionSpring, size: Scalar, along: Array) -> None:
@@ -168,16 +168,16 @@ class Torsion(NamedTuple):
 
 def torsions(robot: Robot, motion: TreeMotion) -> list[Torsion]:
     """Where the torsion springs of a robot are: of each t - rest and g with t' = g . (w_2 - w_1)."""
-    found = []
+    states = []
     # Which of the angles that are a turn apart is meant is decided by numbers.
-    for spring, own in zip(robot.torsion_springs, robot.numeric.torsion_springs, strict=True):
+    for spring, numeric in zip(robot.torsion_springs, robot.numeric.torsion_springs, strict=True):
         ends = zip(spring.bodies, spring.rotations, strict=True)
-        first, second = (motion.poses[body].R @ turn for body, turn in ends)
+        first, second = (motion.poses[body].R @ rotation for body, rotation in ends)
         R = first.T @ second
-        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(own.rest))
+        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(numeric.rest))
         direction = (first[:, 2] + second[:, 2]) * divide(1.0, 1.0 + R[2, 2])
-        found.append(Torsion(angle - spring.rest, direction))
-    return found
+        states.append(Torsion(angle - spring.rest, direction))
+    return states
 
 
 # ---- end stops: compliant contacts at the limits of a joint's coordinate

@@ -103,23 +103,23 @@ def free_motion(
         weights: of the actuators (actuators,): sum of weight Gamma^2 is least; all 1 if None.
     """
     M, b, A = equations
-    n, listed = robot.motion.n, list(free)
+    n, indices = robot.motion.n, list(free)
     units = scales(robot)[1]
     scale = np.ones(A.shape[-2]) if weights is None else 1.0 / np.sqrt(weights)
     scaled = A * scale[:, None] * units
     held = np.zeros(n)
     held[[k for k in range(n) if k not in free]] = 1.0
-    given = np.where(held > 0.0, a, 0.0)
+    prescribed = np.where(held > 0.0, a, 0.0)
     left, driven, s = _split(scaled, n - len(free))
     N = units[:, None] * left
-    right = _times(M, given) + b
-    forced = np.swapaxes(N, -1, -2) @ M[..., listed]
+    right = _times(M, prescribed) + b
+    forced = np.swapaxes(N, -1, -2) @ M[..., indices]
     with np.errstate(all="ignore"):
-        margin = _cosine(N, M, listed) ** 2
-        known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(listed)))
-        found = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
-        acceleration = np.array(np.broadcast_to(given, right.shape))
-        acceleration[..., listed] = found
+        margin = _cosine(N, M, indices) ** 2
+        known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(indices)))
+        free_acceleration = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
+        acceleration = np.array(np.broadcast_to(prescribed, right.shape))
+        acceleration[..., indices] = free_acceleration
         F = units * (_times(M, acceleration) + b)
         parallel = (s[..., -1] / s[..., 0]) ** 2 if s.shape[-1] else np.ones(s.shape[:-1])
         force = scale * _times(driven, F)
@@ -316,10 +316,10 @@ def _free_inverse(
 
     Arguments as in `inverse_dynamics`.
     """
-    places = free_places(robot, free)
+    indices = free_places(robot, free)
     v, a = twist_and_derivative(robot, v, a)
     a = np.array(a)
-    a[..., list(places)] = 0.0
+    a[..., list(indices)] = 0.0
     held = checked_forces(robot, preload, "preload")
     state = evaluation.at_states(
         "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", physics=physics
@@ -336,39 +336,40 @@ def _free_inverse(
         np.where(bad[..., None], 0.0, b),
         np.where(bad[..., None, None], np.eye(*A.shape[-2:]), A),
     )
-    own = _weight_options(robot, weights).get("weights")
-    found = free_motion(robot, sound, np.nan_to_num(a), places, None if own is None else np.array(own))
+    shares = _weight_options(robot, weights).get("weights")
+    shares = None if shares is None else np.array(shares)
+    solution = free_motion(robot, sound, np.nan_to_num(a), indices, shares)
     flags = np.broadcast_to(flags, shape).copy()
-    refused = (found.margin <= MET_FREE) | (found.parallel_margin <= MET_PARALLEL)
+    refused = (solution.margin <= MET_FREE) | (solution.parallel_margin <= MET_PARALLEL)
     flags |= np.where(refused & ~bad, int(Flag.SINGULAR), 0)
-    close = np.minimum(found.margin, found.parallel_margin) < NEAR_PARALLEL
+    close = np.minimum(solution.margin, solution.parallel_margin) < NEAR_PARALLEL
     flags |= np.where(close & ~refused & ~bad, int(Flag.NEAR_SINGULAR), 0)
     if not flags.ndim and failed(flags):
-        raise _not_determined(robot, found, places, flags)
-    force, acceleration = np.array(found.force + held), np.array(found.acceleration)
+        raise _not_determined(robot, solution, indices, flags)
+    force, acceleration = np.array(solution.force + held), np.array(solution.acceleration)
     force[failed(flags)], acceleration[failed(flags)] = np.nan, np.nan
     return InverseDynamics(
-        *(robot, x, y, force, results["margins"], np.asarray(found.parallel_margin), flags, "compact"),
+        *(robot, x, y, force, results["margins"], np.asarray(solution.parallel_margin), flags, "compact"),
         np.einsum("...ij,...i->...j", A, force),
         acceleration,
     )
 
 
 def _not_determined(
-    robot: Robot, found: FreeMotion, places: tuple[int, ...], flags: Array
+    robot: Robot, solution: FreeMotion, indices: tuple[int, ...], flags: Array
 ) -> KinematicsError:
     """Why a single state has no forces and free accelerations."""
     if flags & int(Flag.INVALID):
         return KinematicsError("an acceleration is not finite")
-    names = ", ".join(robot.motion.coordinates[k] for k in places)
-    if found.margin <= MET_FREE:
+    names = ", ".join(robot.motion.coordinates[k] for k in indices)
+    if solution.margin <= MET_FREE:
         return SingularError(
             f"{robot.name}: the accelerations of {names} do not follow from those of the others: what the "
-            f"actuators leave free does not move them (squared cosine {float(found.margin):.1e}); leave "
+            f"actuators leave free does not move them (squared cosine {float(solution.margin):.1e}); leave "
             "other coordinates free",
             "free",
         )
-    ratio = float(np.sqrt(found.parallel_margin))
+    ratio = float(np.sqrt(solution.parallel_margin))
     return SingularError(
         f"{robot.name}: in this pose the actuators do not drive the motions that they drive elsewhere (least "
         f"rate {ratio:.1e} of the largest)",
@@ -383,19 +384,19 @@ def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
         KinematicsError: if they are none of the motion's, or more than nothing drives.
         UnderactuatedError: if they are too few.
     """
-    places, left = coordinate_places(robot, free), undriven(robot)
+    indices, left = coordinate_places(robot, free), undriven(robot)
     if not left:
         raise KinematicsError(
             f"the actuators of {robot.name} drive every motion: with free coordinates their forces are not "
             "determined; leave out free="
         )
-    if len(places) != len(left):
+    if len(indices) != len(left):
         raise UnderactuatedError(
-            f"free names {len(places)} coordinates of {robot.name}, and nothing drives {len(left)} motions "
+            f"free names {len(indices)} coordinates of {robot.name}, and nothing drives {len(left)} motions "
             f"({', '.join(left)}): name as many",
             left,
         )
-    return places
+    return indices
 
 
 def _from_measured(
@@ -450,14 +451,14 @@ def flagged(
     """
     flags = np.broadcast_to(flags, np.shape(margin)).copy()
     with np.errstate(invalid="ignore"):
-        met = (margin <= MET_PARALLEL) & ~failed(flags)
-        near = (margin < NEAR_PARALLEL) & ~met & ~failed(flags)
-    if np.ndim(margin) == 0 and met:
+        singular = (margin <= MET_PARALLEL) & ~failed(flags)
+        near = (margin < NEAR_PARALLEL) & ~singular & ~failed(flags)
+    if np.ndim(margin) == 0 and singular:
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
     settle(robot, poses, results, flags)
-    flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     return flags
 
 

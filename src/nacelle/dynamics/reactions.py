@@ -164,8 +164,8 @@ def axis_efforts(state: State, u_dot: Array, tau: Array, physics: Physics) -> di
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
     for effort in joint_efforts(state, u_dot, physics):
-        place = effort.joint, effort.number
-        efforts[place] = efforts[place] - effort.values if place in efforts else -effort.values
+        axis = effort.joint, effort.number
+        efforts[axis] = efforts[axis] - effort.values if axis in efforts else -effort.values
     return efforts
 
 
@@ -302,8 +302,8 @@ def in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
     """Wrenches about the base's origin (..., joints, 6) in the joints' frames; moments over the size."""
     f, n = wrenches[..., :3], wrenches[..., 3:]
     moment = n - np.cross(p, f)
-    turned = [np.einsum("...ij,...i->...j", R, part) for part in (f, moment / size)]
-    return np.concatenate(turned, axis=-1)
+    parts = [np.einsum("...ij,...i->...j", R, part) for part in (f, moment / size)]
+    return np.concatenate(parts, axis=-1)
 
 
 class Transmitted(NamedTuple):
@@ -454,13 +454,13 @@ def joint_reactions(
         part = good[start : start + step]
         terms = program(*(row[part] for row in rows))
         wrench[part], left[part], ratio[part] = transmitted(robot, terms)
-    met, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
-    if not batch and met:
+    singular, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
+    if not batch and singular:
         raise SingularError(
             f"{robot.name}: the closures are singular in this pose, so reactions are not determined",
             "constraint",
         )
-    flags = flags | np.where(met, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
+    flags = flags | np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
     wrench[ratio <= _MET] = np.nan
     return Reactions(
         robot,
@@ -473,18 +473,18 @@ def joint_reactions(
     )
 
 
-def _require_agreement(robot: Robot, given: Array, point: OperatingPoint, flags: Array) -> None:
+def _require_agreement(robot: Robot, acceleration: Array, point: OperatingPoint, flags: Array) -> None:
     """Check that a given acceleration (..., n) is that of the given forces.
 
     Raises:
         KinematicsError: if it is not.
     """
-    scale = np.maximum(1.0, np.max(np.abs(given), initial=0.0))
+    scale = np.maximum(1.0, np.max(np.abs(acceleration), initial=0.0))
     try:
-        off = np.abs(given - point.a)
+        off = np.abs(acceleration - point.a)
     except ValueError:
         raise KinematicsError(
-            f"the acceleration {given.shape} and the forces {point.tau.shape} do not broadcast"
+            f"the acceleration {acceleration.shape} and the forces {point.tau.shape} do not broadcast"
         ) from None
     if np.any(off[~failed(flags)] > _AGREE * scale):
         raise KinematicsError(
@@ -492,9 +492,9 @@ def _require_agreement(robot: Robot, given: Array, point: OperatingPoint, flags:
         )
 
 
-def _rows(array: Array, batch: tuple[int, ...], own: int) -> Array:
+def _rows(array: Array, batch: tuple[int, ...], dimensions: int) -> Array:
     """An array as rows, one a sample; `own` dimensions at the end belong to a row."""
-    shape = array.shape[array.ndim - own :]
+    shape = array.shape[array.ndim - dimensions :]
     return np.broadcast_to(array, (*batch, *shape)).reshape(int(np.prod(batch)), *shape)
 
 
@@ -600,9 +600,9 @@ def peak_reactions(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = motion_samples(robot, trajectory, rate)
-    moved, guess = turning(robot, sample.x)
-    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
-    reactions = joint_reactions(moved, sample.x, sample.v, sample.a, **given)
+    counting_robot, guess = turning(robot, sample.x)
+    options: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
+    reactions = joint_reactions(counting_robot, sample.x, sample.v, sample.a, **options)
     good = solved_samples(robot, reactions.flags)
     wrench, when = reactions.wrench[good], times[good]
     peaks = tuple(

@@ -53,18 +53,18 @@ _POSES, _FAR = 4, 0.02
 
 def is_singular(M: Array) -> Array:
     """Which mass matrices (..., n, n) are singular up to rounding (...); none that is not finite."""
-    found = np.zeros(M.shape[:-2], dtype=bool)
-    for place in np.ndindex(found.shape):
-        found[place] = np.all(np.isfinite(M[place])) and np.any(_zero_motions(M[place]))
-    return found
+    singular = np.zeros(M.shape[:-2], dtype=bool)
+    for index in np.ndindex(singular.shape):
+        singular[index] = np.all(np.isfinite(M[index])) and np.any(_zero_motions(M[index]))
+    return singular
 
 
 def without_inertia_at(robot: Robot, x: Array, M: Array) -> SingularError:
     """The error for a pose x (nx,) whose mass matrix (n, n) is singular."""
     names = [name for name, bad in zip(robot.motion.coordinates, _zero_motions(M), strict=True) if bad]
-    place = ", ".join(f"{value:.6g}" for value in x)
+    pose = ", ".join(f"{value:.6g}" for value in x)
     return SingularError(
-        f"{robot.name}: the mass matrix is singular at the pose [{place}], along {', '.join(names)}, so that "
+        f"{robot.name}: the mass matrix is singular at the pose [{pose}], along {', '.join(names)}, so that "
         "forces determine no acceleration",
         "mass",
     )

@@ -47,8 +47,8 @@ def tree_forces(state: State, u_dot: Array, physics: Physics) -> Array:
         if joint.successor not in carried:
             continue
         passed = carried.pop(joint.successor)
-        place = robot.v_slices[j]
-        for k in range(robot.platform_nv + place.start, robot.platform_nv + place.stop):
+        part = robot.v_slices[j]
+        for k in range(robot.platform_nv + part.start, robot.platform_nv + part.stop):
             forces[k] = motion.columns[:, k] @ passed
         before = carried.get(joint.predecessor)
         carried[joint.predecessor] = passed if before is None else before + passed

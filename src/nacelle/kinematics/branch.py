@@ -130,11 +130,11 @@ def _branch(robot: Robot) -> Branch:
     rates = (*mechanism.dependent, *legs)
     if not rates:
         return Branch((), (), (), ())
-    own = rate_scale(robot)[list(rates)]
+    scale = rate_scale(robot)[list(rates)]
     reference = configuration(robot, *mechanism.reference)
     motions = [reference.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
-    nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
+    nonzero = np.max(np.abs(samples * scale), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
     blocks = []
     for rows, columns in _square_parts(nonzero):
         part = samples[0][np.ix_(rows, columns)]
@@ -170,14 +170,14 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     related = _RELATED + _ROUNDED * mechanism.robot.coordinate_rounding
     relations: list[Relation] = []
     free: list[int] = []
-    for i, own in enumerate(values.T):
+    for i, column in enumerate(values.T):
         others = [(i, 0.0), *((j, sign) for j in free for sign in (1.0, -1.0))]
         for j, sign in others:
-            constant = own - sign * values[:, j]
+            constant = column - sign * values[:, j]
             # A quaternion and its negative are one orientation.
             if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > related):
                 continue
-            if np.ptp(constant) < related * max(1.0, float(np.ptp(own))):
+            if np.ptp(constant) < related * max(1.0, float(np.ptp(column))):
                 relations.append(Relation(i, j, sign, float(constant[0])))
                 break
         else:
@@ -241,8 +241,8 @@ def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
-    places = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
-    values += [(y[places[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
+    index_of = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
+    values += [(y[index_of[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
         values.append(_related(mechanism, plan.relations, y, wrong))
     return pack(values)
@@ -402,12 +402,12 @@ def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
         ends = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
         heights = []
         for body, frame in ends:
-            others = [other for other in joints_at[body] if other is not joint]
+            others = [mate for mate in joints_at[body] if mate is not joint]
             if joint.kind is not JointKind.PRISMATIC or len(others) != 1 or others[0].kind not in _TURNING:
                 break
-            other = others[0]
-            own = other.frame_predecessor if other.predecessor == body else other.frame_successor
-            heights.append(float((frame.R.T @ (own.p - frame.p))[2]))
+            mate = others[0]
+            end = mate.frame_predecessor if mate.predecessor == body else mate.frame_successor
+            heights.append(float((frame.R.T @ (end.p - frame.p))[2]))
         if len(heights) == 2:
             zero = heights[0] - heights[1]
             length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero

@@ -80,9 +80,9 @@ class PoseSearch(BranchSearch):
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
         x = u.copy()
-        place = self.mechanism.layout.quaternion
-        if place is not None and len(x):
-            x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is not None and len(x):
+            x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)
         return x, np.zeros((len(x), 0))
 
     def reference(self) -> Array:
@@ -175,10 +175,10 @@ class PoseSearch(BranchSearch):
         """Flags of solutions: another branch by their signs, the nearness of a parallel singularity."""
         signs, figure = self.signs(x, y)
         with np.errstate(invalid="ignore"):
-            other = np.any(signs < 0.0, axis=1)
+            off_branch = np.any(signs < 0.0, axis=1)
             near = figure < NEAR_CONDITIONING
         return np.asarray(
-            np.where(other, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+            np.where(off_branch, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
         )
 
 
@@ -207,10 +207,10 @@ class JointSearch(PoseSearch):
         assembly, robot = self.mechanism.assembly, self.mechanism.robot
         q = np.array(assembly.q, dtype=float)
         # The assembly may count whole turns that the actuators' coordinates do not.
-        for actuator, own in zip(robot.actuators, self.reference_actuators(), strict=True):
+        for actuator, coordinate in zip(robot.actuators, self.reference_actuators(), strict=True):
             if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].is_rotation:
-                place = robot.q_slices[actuator.joint].start
-                q[place] += 2.0 * np.pi * np.round((own - q[place]) / (2.0 * np.pi))
+                index = robot.q_slices[actuator.joint].start
+                q[index] += 2.0 * np.pi * np.round((coordinate - q[index]) / (2.0 * np.pi))
         return self._unknowns(assembly.platform.R, assembly.platform.p, q)
 
     @property
@@ -253,10 +253,10 @@ def starts_of(robot: Robot) -> Array:
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
     many = 32 * _STARTS if mechanism.closed_form else _STARTS
     starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
-    place = search.quaternion
-    if place is not None:
+    quaternion = search.quaternion
+    if quaternion is not None:
         rotations = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
-        starts[:, place] = quat_multiply(rotations, u0[place])
+        starts[:, quaternion] = quat_multiply(rotations, u0[quaternion])
     starts[0] = u0
     if mechanism.closed_form:
         margins = native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]
@@ -292,16 +292,16 @@ class Assemblies(Shown):
     names: tuple[str, ...]
 
 
-def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
+def assemblies_of(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies]:
     """All poses that seeded starts lead to, for samples (N, actuators) with their own poses (N, nx)."""
     mechanism = search.mechanism
     names = ("parallel", *branch_of(mechanism.robot).names)
     starts = starts_of(mechanism.robot)
     angles = np.array(mechanism.layout.units) == "rad"
     result = []
-    for wanted, pose in zip(q, own, strict=True):
+    for wanted, pose in zip(q, poses, strict=True):
         if not np.all(np.isfinite(wanted)):
-            result.append(Assemblies(np.zeros((0, own.shape[1])), np.zeros((0, len(names))), names))
+            result.append(Assemblies(np.zeros((0, poses.shape[1])), np.zeros((0, len(names))), names))
             continue
         solution = search.equations.solver.solve(
             starts,
@@ -321,17 +321,17 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
 
 def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     """Indices of poses that differ, that which is nearest to `first` in front."""
-    place = mechanism.layout.quaternion
+    quaternion = mechanism.layout.quaternion
     units = pose_units(mechanism)
     angles = np.array(mechanism.layout.units) == "rad"
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
         apart[:, angles] = np.abs(within_half_turn(apart[:, angles]))
-        if place is not None:
-            other = np.abs(x[keep][:, place] + x[k, place])
-            same = np.sum(other, axis=1) < np.sum(apart[:, place], axis=1)
-            apart[same, place] = other[same]
+        if quaternion is not None:
+            opposite = np.abs(x[keep][:, quaternion] + x[k, quaternion])
+            same = np.sum(opposite, axis=1) < np.sum(apart[:, quaternion], axis=1)
+            apart[same, quaternion] = opposite[same]
         far = np.max(apart / units, axis=1) > _APART
         # The same pose with its legs or dependent coordinates on other branches is another assembly.
         bent = np.max(np.abs(np.sin(0.5 * (y[keep] - y[k]))), axis=1, initial=0.0) > _APART
@@ -401,10 +401,10 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
-    wanted = np.array(checked_actuators(robot, q, "q"))
+    coordinates = np.array(checked_actuators(robot, q, "q"))
     mechanism = mechanism_of(robot)
-    batch = wanted.shape[:-1]
-    rows = wanted.reshape(-1, len(robot.actuators))
+    batch = coordinates.shape[:-1]
+    rows = coordinates.reshape(-1, len(robot.actuators))
     valid = np.all(np.isfinite(rows), axis=1)
     if not batch and not valid[0]:
         bad = [a.name for a, value in zip(robot.actuators, rows[0], strict=True) if not np.isfinite(value)]
@@ -415,12 +415,12 @@ def forward_kinematics(
     if guess is None and applies(mechanism):
         outputs = native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
-            met = valid & (outputs["margin"] >= 0.0)
-            flags |= np.where(met & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
-        x[met] = outputs["x"][met]
-        flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
+            good = valid & (outputs["margin"] >= 0.0)
+            flags |= np.where(good & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
+        x[good] = outputs["x"][good]
+        flags |= np.where(good | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
-        flags[met] |= np.where(_same_modes(mechanism, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
+        flags[good] |= np.where(_same_modes(mechanism, x[good], rows[good]), 0, int(Flag.OTHER_BRANCH))
     else:
         starts = None if guess is None else checked_poses(robot, guess)[0]
         if starts is not None:
@@ -429,22 +429,22 @@ def forward_kinematics(
             ]
         search = search_of(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
-    met = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
-    flags |= np.where(met & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
+    good = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
+    flags |= np.where(good & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)
-        every[:] = assemblies_of(search_of(mechanism), rows, np.where(met[:, None], x, np.nan))
+        every[:] = assemblies_of(search_of(mechanism), rows, np.where(good[:, None], x, np.nan))
         every = every.reshape(batch)[()]
-    if not batch and not met[0]:
-        place = ", ".join(f"{value:.6g}" for value in rows[0])
+    if not batch and not good[0]:
+        values = ", ".join(f"{value:.6g}" for value in rows[0])
         raise UnreachableError(
-            f"{robot.name}: no pose was found for the actuators at [{place}]; give a guess nearer to it, or "
+            f"{robot.name}: no pose was found for the actuators at [{values}]; give a guess nearer to it, or "
             "check the coordinates"
         )
     return ForwardKinematics(
         robot,
-        wanted,
+        coordinates,
         x.reshape(*batch, mechanism.layout.nx),
         iterations.reshape(batch),
         flags.reshape(batch),

@@ -101,10 +101,10 @@ class PreciseStates:
     def _pose(self, x: Array) -> Numbers:
         """The pose with a quaternion of unit length to all digits."""
         numbers = as_numbers(x)
-        place = self.mechanism.layout.quaternion
-        if place is not None:
-            length = sum((value * value for value in numbers[place]), Decimal(0)).sqrt()
-            numbers[place] = [value / length for value in numbers[place]]
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is not None:
+            length = sum((value * value for value in numbers[quaternion]), Decimal(0)).sqrt()
+            numbers[quaternion] = [value / length for value in numbers[quaternion]]
         return numbers
 
     def program(self, function: Callable[..., Any]) -> Program:
@@ -153,12 +153,12 @@ def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Number
     """Pseudo-inverse in double of the Jacobian of a program's results by some inputs, y, amid others."""
     at = np.array([float(value) for value in (*before, *y, *after)])
     count, first = len(y), len(before)
-    moved = np.tile(at, (2 * count, 1))
+    points = np.tile(at, (2 * count, 1))
     step = np.zeros((count, at.size))
     step[:, first : first + count] = _DISTANCE * np.eye(count)
-    moved += np.concatenate([step, -step])
+    points += np.concatenate([step, -step])
     with np.errstate(all="ignore"):
-        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]
+        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(points.T))]
     J = np.array([(values[:count] - values[count:]) / (2.0 * _DISTANCE) for values in results])
     return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
 
@@ -204,13 +204,13 @@ def input_samples(
         groups: of free numbers that are the first input, "parameters".
         derived: gives inputs that follow from the state and its derivatives, by name.
     """
-    found = _states(robot.alike, groups)
-    if found is None:
+    states = _states(robot.alike, groups)
+    if states is None:
         return None
     rng = np.random.default_rng(_SEED)
     turns = np.random.default_rng(_SEED + 1)
-    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in found]
-    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
+    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in states]
+    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(states[0], name, shape))
     return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
 
 
@@ -240,9 +240,9 @@ def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
     rng = np.random.default_rng(_SEED)
     reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF)]
     reaches += [(solvers[-1], reach) for reach in _CHECK]
-    found = [_solved(states, reach, rng) for states, reach in reaches]
-    kept = tuple(state for state in found if state is not None)
-    return kept if len(kept) == len(found) else None
+    solved = [_solved(states, reach, rng) for states, reach in reaches]
+    complete = tuple(state for state in solved if state is not None)
+    return complete if len(complete) == len(solved) else None
 
 
 def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
@@ -290,8 +290,8 @@ def _turned(state: _State, rng: np.random.Generator) -> _State:
     if not any(joint.is_sprung for joint in states.robot.joints):
         return state
     with localcontext(arithmetic()):
-        for place, _ in states.mechanism.centred_angles:
-            y[place] += 2 * int(rng.integers(-1, 2)) * pi()
+        for index, _ in states.mechanism.centred_angles:
+            y[index] += 2 * int(rng.integers(-1, 2)) * pi()
     return _State(states, x, y)
 
 
@@ -303,16 +303,16 @@ def _row(
 ) -> Row:
     """All inputs of a function at a state."""
     states, x, y = state
-    given: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
+    known: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
     derived = _actuators if derived is None and "q_ddot" in shapes else derived
     row: Numbers = []
     with localcontext(arithmetic()):
         if derived is not None:
             n = states.robot.motion.n
-            given |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
+            known |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
         for name, shape in shapes.items():
             size = int(np.prod(shape))
-            values = given.get(name)
+            values = known.get(name)
             row += values if values is not None and len(values) == size else _random(rng, size)
     return tuple(row)
 

@@ -57,9 +57,9 @@ def written_in(form: Form) -> Iterator[None]:
 
 def form_for(robot_hash: str) -> Form:
     """The form that functions of a robot are written in: the one that is wanted, or the first not refused."""
-    wanted = _wanted.get()
-    if wanted is not None:
-        return wanted
+    requested = _wanted.get()
+    if requested is not None:
+        return requested
     return next(form for form in Form if form is Form.TREE or (robot_hash, form) not in _refused)
 
 

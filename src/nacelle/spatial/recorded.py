@@ -113,9 +113,9 @@ def recorded(op: str, *arguments: float) -> Any:
     node = tape.apply(op, *(tape_node(tape, a) for a in arguments))
     value = _VALUES[op](*(float(a) for a in arguments))
     if op in _KINKED:
-        moved = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
+        offset = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
         # What is zero at the sample (floor of 0.7) is not at others, and must not make products zero.
-        value = value * (1.0 + moved) if value else moved
+        value = value * (1.0 + offset) if value else offset
     return Recorded(value, tape, node)
 
 

@@ -359,8 +359,8 @@ def quat_conjugate(quat_xyzw: Array) -> Array:
 def quat_rotate(quat_xyzw: Array, vector: Array) -> Array:
     """Turn a vector: R u = u + 2 w (q x u) + 2 q x (q x u), (q, w) the unit quaternion."""
     half = cross_rows(quat_xyzw[..., :3], vector)
-    turned: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross_rows(quat_xyzw[..., :3], half))
-    return turned
+    rotated: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross_rows(quat_xyzw[..., :3], half))
+    return rotated
 
 
 def quat_exp(rotation_vector: Array) -> Array:
@@ -521,8 +521,8 @@ def shortest(R: Array, k: int) -> Array | None:
     zero = [m for m in range(3) if size[m] < ALIGNED]
     if len(zero) == 2:
         j = int(np.argmax(size))
-        turn = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
-        return turn @ np.roll(np.eye(3), j - k, axis=0)
+        half_turn_rotation = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        return half_turn_rotation @ np.roll(np.eye(3), j - k, axis=0)
     if len(zero) != 1:
         return None
     # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.

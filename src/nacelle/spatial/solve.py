@@ -207,9 +207,9 @@ def solve_batch(A: Array, b: Array) -> Array:
         batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
         result = np.full(batch + b.shape[-2:], np.nan)
         A_all, b_all = np.broadcast_to(A, batch + A.shape[-2:]), np.broadcast_to(b, result.shape)
-        for place in np.ndindex(batch):
+        for index in np.ndindex(batch):
             with contextlib.suppress(np.linalg.LinAlgError):
-                result[place] = np.linalg.solve(A_all[place], b_all[place])
+                result[index] = np.linalg.solve(A_all[index], b_all[index])
         return result
 
 

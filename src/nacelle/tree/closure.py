@@ -56,8 +56,8 @@ class ClosureState:
 
     def rows_of(self, robot: Robot, joints: Sequence[int]) -> list[int]:
         """Equations of some closures, by index of their joints."""
-        places = [self.rows[j - robot.tree] for j in joints]
-        return [row for place in places for row in range(place.start, place.stop)]
+        slices = [self.rows[j - robot.tree] for j in joints]
+        return [row for part in slices for row in range(part.start, part.stop)]
 
 
 def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
@@ -113,8 +113,8 @@ def coupling_rates(robot: Robot, joint: Joint) -> dict[int, float]:
 
 def _coupling_row(robot: Robot, joint: Joint) -> Array:
     row = np.zeros(robot.platform_nv + robot.nv)
-    for place, factor in coupling_rates(robot, joint).items():
-        row[place] = factor
+    for rate, factor in coupling_rates(robot, joint).items():
+        row[rate] = factor
     return row
 
 
@@ -181,10 +181,10 @@ def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) ->
     return rows
 
 
-def _spread(values: Array, places: Array) -> Array:
+def _spread(values: Array, mask: Array) -> Array:
     """Values at some places of a row, zero at all others; places is a mask (rates,)."""
-    row = np.full(len(places), 0.0, dtype=values.dtype)
-    row[places] = values
+    row = np.full(len(mask), 0.0, dtype=values.dtype)
+    row[mask] = values
     return row
 
 
@@ -215,8 +215,8 @@ class NumberClosures:
         self._closure, self._first, self._second = np.array(locks).T
         self._square = (self._second >= 0)[:, None]
         self._couplings = [
-            (place.start, joint, _coupling_row(robot, joint))
-            for joint, place in zip(joints, self.rows, strict=True)
+            (rows.start, joint, _coupling_row(robot, joint))
+            for joint, rows in zip(joints, self.rows, strict=True)
             if joint.is_coupling
         ]
 
@@ -242,8 +242,8 @@ class NumberClosures:
         rates = np.where(self._square[:, :, None], relative[k], slip[k])
         J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
         gaps = residual[:, 0, 0]
-        for place, joint, row in self._couplings:
-            gaps[place], J[place] = coupling_gap(joint, motion), row
+        for index, joint, row in self._couplings:
+            gaps[index], J[index] = coupling_gap(joint, motion), row
         return ClosureState(gaps, J, self.rows)
 
 

@@ -117,10 +117,10 @@ class RateStructure:
 
     def basis(self, rates: Sequence[int]) -> Array:
         """(nw, k): w at unit values of k of its entries."""
-        place = {rate: k for k, rate in enumerate(self.w_rates)}
+        row_of = {rate: k for k, rate in enumerate(self.w_rates)}
         columns = np.zeros((len(self.w_rates), len(rates)))
         for column, rate in enumerate(rates):
-            columns[place[rate], column] = 1.0
+            columns[row_of[rate], column] = 1.0
         return columns
 
     @property
@@ -183,7 +183,7 @@ class Response(NamedTuple):
 
 def respond(
     system: ClosureEquations,
-    given: Array,
+    basis: Array,
     dependent: Array,
     *,
     right: RightSides | None = None,
@@ -195,7 +195,7 @@ def respond(
 
     Args:
         system: the equations of the robot.
-        given: (nw, n): the nacelle's rates w for unit values of n given numbers.
+        basis: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: right-hand sides; none if None.
         frozen: rates of legs that are zero.
@@ -203,7 +203,7 @@ def respond(
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
     structure, d = system.structure, dependent.shape[1]
-    known = _Known(system, np.concatenate([dependent, given], axis=1), right)
+    known = _Known(system, np.concatenate([dependent, basis], axis=1), right)
     left = known.nacelle() if d else []
     solved = [
         _solve_leg(system, k, known, frozen, hold)
@@ -211,16 +211,16 @@ def respond(
     ]
     if d and (structure.parasitic or hold):
         left += [leg.left for leg in solved if leg.left is not None]
-    columns = given.shape[1] + (right is not None)
+    columns = basis.shape[1] + (right is not None)
     Z: Array = np.zeros((0, columns))
     if d:
         stacked = np.concatenate(left)
         Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
-    w = given if right is None else np.concatenate([given, np.zeros((len(given), 1))], axis=1)
+    w = basis if right is None else np.concatenate([basis, np.zeros((len(basis), 1))], axis=1)
     rows: dict[int, Array] = dict(zip(structure.w_rates, w + _times(dependent, Z) if d else w, strict=True))
     for leg in solved:
-        own = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
-        rows |= zip(leg.rates, own, strict=True)
+        leg_rates = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
+        rows |= zip(leg.rates, leg_rates, strict=True)
     zero = np.zeros(columns)
     count = system.closures.jacobian.shape[1]
     return Response(np.stack([rows.get(rate, zero) for rate in range(count)]), Z)
@@ -251,8 +251,8 @@ class _Known(NamedTuple):
 
     def nacelle(self) -> list[Array]:
         """Of the nacelle's own loops and spins."""
-        own = self.system.structure.nacelle_rows
-        return [*([self.closures(own)] if own else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
+        rows = self.system.structure.nacelle_rows
+        return [*([self.closures(rows)] if rows else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
 
 
 class _SolvedLeg(NamedTuple):
@@ -319,13 +319,13 @@ class MovingTree(NamedTuple):
 
 def moving_tree(robot: Robot, structure: RateStructure, motion: TreeMotion, v: Array) -> MovingTree:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    given, dependent = structure.selections
+    independent, dependent = structure.selections
     system = rate_equations(robot, structure, motion)
-    U = respond(system, given, dependent).u
+    U = respond(system, independent, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, motion, u)
     right = RightSides(closure_bias(robot, motion, velocity), spin_biases(structure, motion, velocity))
-    return MovingTree(U, u, respond(system, given, dependent, right=right).u[:, -1], velocity)
+    return MovingTree(U, u, respond(system, independent, dependent, right=right).u[:, -1], velocity)
 
 
 def spin_biases(

@@ -106,11 +106,13 @@ class _MirrorImages:
             raise self.refusal(f"the axes of {name} are not those of its image or their opposites")
         return np.asarray(s)
 
-    def rate_signs(self, own: Joint, its: Joint) -> dict[str, float]:
+    def rate_signs(self, joint: Joint, twin: Joint) -> dict[str, float]:
         """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
-        frames, image_frames = closure_frames(own, self.motion), closure_frames(its, self.motion)
+        frames, image_frames = closure_frames(joint, self.motion), closure_frames(twin, self.motion)
         off = self.mirror.point(frames[0].p) - image_frames[0].p
-        axes = zip(own.primitives, joint_axes(own, *frames), joint_axes(its, *image_frames), strict=False)
+        axes = zip(
+            joint.primitives, joint_axes(joint, *frames), joint_axes(twin, *image_frames), strict=False
+        )
         signs = {}
         for primitive, axis, image in axes:
             if primitive is Primitive.SPHERICAL:
@@ -118,12 +120,14 @@ class _MirrorImages:
             a, b = axis.directions[:, 0], image.directions[:, 0]
             e = float(self.mirror.direction(a) @ b)
             if abs(abs(e) - 1.0) > _ROUNDING:
-                raise self.refusal(f"the axis {primitive} of {its.name} is not parallel to that of its image")
+                raise self.refusal(
+                    f"the axis {primitive} of {twin.name} is not parallel to that of its image"
+                )
             signs[str(primitive)] = float(np.sign(-e if primitive.is_rotation else e))
-            if own.kind in _ALONG_AXIS:
+            if joint.kind in _ALONG_AXIS:
                 off = off - b * (b @ off)
-        if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
-            raise self.refusal(f"{its.name} is {np.linalg.norm(off):.3g} m from where it would be")
+        if joint.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
+            raise self.refusal(f"{twin.name} is {np.linalg.norm(off):.3g} m from where it would be")
         return signs
 
 
@@ -147,10 +151,10 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
             signs[f"{robot.bodies[body].name}.{part}"] = float(np.prod([s["xyz".index(c)] for c in axes]))
     pairs = zip((*first.joints, *first.closures), (*other.joints, *other.closures), strict=True)
     for joint, image in pairs:
-        own, its = robot.joints[joint], robot.joints[image]
-        for axis, sign in images.rate_signs(own, its).items():
+        first_joint, other_joint = robot.joints[joint], robot.joints[image]
+        for axis, sign in images.rate_signs(first_joint, other_joint).items():
             for part in ("constant", "stiffness*rest"):
-                signs[f"{own.name}.{axis}.{part}"] = sign
+                signs[f"{first_joint.name}.{axis}.{part}"] = sign
     return signs
 
 
@@ -311,20 +315,20 @@ def _sharings(robot: Robot, shared: object) -> list[Sharing]:
     if shared == "mirrored":
         return _mirrored(robot)
     if isinstance(shared, str) or not isinstance(shared, Iterable):
-        words = (*WORDS, "nothing")
-        hint = did_you_mean(shared, words) if isinstance(shared, str) else ""
+        choices = (*WORDS, "nothing")
+        hint = did_you_mean(shared, choices) if isinstance(shared, str) else ""
         raise ParameterError(
-            f"shared is {', '.join(map(repr, words))} or lists of names of legs, got {shared!r}"
+            f"shared is {', '.join(map(repr, choices))} or lists of names of legs, got {shared!r}"
             + (f"; {hint}" if hint else "")
         )
-    lists = [[given] if isinstance(given, str) else list(given) for given in shared]
+    lists = [[entry] if isinstance(entry, str) else list(entry) for entry in shared]
     faults = sharing_faults(robot, lists)
     if faults:
         raise ParameterError(
             f"{robot.name}: {faults[0].message}" + f"; {faults[0].hint}" * bool(faults[0].hint)
         )
     by_name = {leg.name: leg for leg in robot.legs}
-    return [_listed([named_leg(text) for text in listed], by_name, robot) for listed in lists]
+    return [_listed([named_leg(text) for text in names], by_name, robot) for names in lists]
 
 
 def _listed(names: Sequence[tuple[str, bool]], by_name: dict[str, Leg], robot: Robot) -> Sharing:
@@ -358,7 +362,7 @@ def _mirrored(robot: Robot) -> list[Sharing]:
             reasons.append(str(error))
             continue
         images[i, j] = {name.removeprefix(f"{legs[i].name}."): sign for name, sign in signs.items()}
-    found, left = [], list(range(len(legs)))
+    sharings, left = [], list(range(len(legs)))
     while left:
         start = left.pop(0)
         reached = _reached(legs, start, images)
@@ -370,11 +374,11 @@ def _mirrored(robot: Robot) -> list[Sharing]:
             if k != start
         ]
         if others:
-            found.append(Sharing(first, others))
-    if not found:
+            sharings.append(Sharing(first, others))
+    if not sharings:
         why = f": {reasons[0]}" if reasons else ""
         raise ParameterError(f"no two legs of {robot.name} are mirror images of each other{why}")
-    return found
+    return sharings
 
 
 def _reached(
@@ -415,30 +419,30 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
     Friction, rotors and springs whose values differ in one of the legs stay apart.
     """
     names, values = parameters.names, parameters.values
-    place = {name: k for k, name in enumerate(names)}
+    index_of = {name: k for k, name in enumerate(names)}
     first = sharing.first
     bodies = {robot.bodies[body].name for body in first.bodies}
     tied: dict[int, SharedParameter] = {}
     for name in [name for name in names if name.startswith(f"{first.name}.")]:
         owner, _, part = name.rpartition(".")
-        own = place[name]
+        leader = index_of[name]
         followers = []
         for leg, signs in sharing.others:
-            other = place.get(leg.name + name.removeprefix(first.name))
-            if other is None:
+            index = index_of.get(leg.name + name.removeprefix(first.name))
+            if index is None:
                 raise ParameterError(
                     f"{leg.name} has no {name.removeprefix(first.name)[1:]}, as {first.name} has"
                 )
-            followers.append((other, signs.get(name, 1.0)))
-        differ = [other for other, sign in followers if not _same(values[other], sign * values[own])]
+            followers.append((index, signs.get(name, 1.0)))
+        differ = [index for index, sign in followers if not _same(values[index], sign * values[leader])]
         if differ and owner in bodies and part in INERTIA_NAMES:
             mirrored = dict(followers)[differ[0]] < 0.0
             raise ParameterError(
-                f"{names[differ[0]]} is {values[differ[0]]:g}, {name} is {values[own]:g}: legs that share "
+                f"{names[differ[0]]} is {values[differ[0]]:g}, {name} is {values[leader]:g}: legs that share "
                 f"parameters have {'opposite ones, as mirror images' if mirrored else 'the same'}"
             )
         if not differ:
-            tied |= {other: SharedParameter(own, sign) for other, sign in followers}
+            tied |= {index: SharedParameter(leader, sign) for index, sign in followers}
     return tied
 
 

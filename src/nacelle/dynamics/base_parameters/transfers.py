@@ -159,7 +159,7 @@ def sampled_twists(robot: Robot) -> BodyMotions:
     return BodyMotions(
         np.array(R, dtype=float),
         np.array(J, dtype=float),
-        {axis: np.ravel(listed) for axis, listed in rates.items()},
+        {axis: np.ravel(values) for axis, values in rates.items()},
         float(robot.size),
     )
 
@@ -171,16 +171,16 @@ def neighbours(robot: Robot) -> list[tuple[int, int, int | None]]:
     the base or on the nacelle.
     """
     nacelle = set(robot.nacelle.bodies)
-    listed: dict[frozenset[int], tuple[int, int, int | None]] = {}
+    pairs: dict[frozenset[int], tuple[int, int, int | None]] = {}
     for number, joint in enumerate(robot.joints):
         a, b = joint.predecessor, joint.successor
         if b in nacelle and a not in nacelle and a != BASE:
             a, b = b, a
-        listed.setdefault(frozenset((a, b)), (a, b, number))
+        pairs.setdefault(frozenset((a, b)), (a, b, number))
     for b in range(1, len(robot.bodies)):
         for a in range(b):
-            listed.setdefault(frozenset((a, b)), (a, b, None))
-    return list(listed.values())
+            pairs.setdefault(frozenset((a, b)), (a, b, None))
+    return list(pairs.values())
 
 
 # ---- polynomials in coordinates of joints
@@ -355,11 +355,11 @@ class Transfers:
         yield from self._rods()
         yield from self._rotors()
         yield from self._frictions()
-        for name, place in self._place.items():
+        for name, index in self._place.items():
             # A spring's preload is a constant force, as friction has it that pulls one way.
             constant = self._place.get(name.replace("stiffness*rest", "constant"))
             if name.endswith(".stiffness*rest") and constant is not None:
-                yield Transfer(("preload", name), {place: ONE, constant: ONE})
+                yield Transfer(("preload", name), {index: ONE, constant: ONE})
 
     def _along(self, bond: Bond, joint: int | None) -> Iterator[Transfer]:
         """What passes from b to a."""
@@ -379,13 +379,13 @@ class Transfers:
         """Points of a and b that move alike; named after the joint where it has them."""
         assert bond.point is not None
         if joint is not None:
-            own = self._robot.joints[joint]
-            sides = {own.predecessor: own.frame_predecessor.p, own.successor: own.frame_successor.p}
+            hinge = self._robot.joints[joint]
+            sides = {hinge.predecessor: hinge.frame_predecessor.p, hinge.successor: hinge.frame_successor.p}
             points = np.array([sides[bond.a], sides[bond.b]], dtype=float)
             if self._motions.moves_alike(bond, points):
                 away = np.max(np.abs(points), axis=1) > _NOTHING * self._motions.size
                 return [
-                    self._named(own.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
+                    self._named(hinge.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
                     for body, p, far in zip((bond.a, bond.b), points, away, strict=True)
                 ]
         return [_numbers(p) for p in bond.point]
@@ -474,8 +474,8 @@ class Transfers:
         rods = rods_of(forms, find_rods(mechanism_of(robot)))
         for body, rod in rods.items():
             name = robot.bodies[body].name
-            places = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
-            A = np.asarray(coefficients(rod.masses, len(self._place))[:, places], dtype=float)
+            indices = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
+            A = np.asarray(coefficients(rod.masses, len(self._place))[:, indices], dtype=float)
             scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
             null = np.linalg.svd(A * scale)[2][3:] * scale
             for i, row in enumerate(echelon(null / scale) * scale):
@@ -491,8 +491,8 @@ class Transfers:
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
         for j, joint in enumerate(robot.joints):
-            place = self._place.get(f"{joint.name}.rotor_inertia")
-            if place is None:
+            index = self._place.get(f"{joint.name}.rotor_inertia")
+            if index is None:
                 continue
             factor = -(float(joint.gear_ratio) ** 2)
             sides = [(joint.successor, joint.frame_successor), (joint.predecessor, joint.frame_predecessor)]
@@ -511,37 +511,37 @@ class Transfers:
                     ten = [1.0, *[0.0] * 9]
                 if alike:
                     change = self._on(body, _numbers(factor * np.array(ten)))
-                    yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
+                    yield Transfer(("rotor", self._general(body)), {index: ONE, **change})
                     break
 
     def _frictions(self) -> Iterator[Transfer]:
         """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
         robot = self._robot
-        listed: list[tuple[Array, str, str]] = []
+        axis_rates: list[tuple[Array, str, str]] = []
         for (j, number), rate in self._motions.rates.items():
             axis = robot.joints[j].friction_axes[number]
             prefix = f"{robot.joints[j].name}.{axis}."
             for form in ("viscous", "coulomb"):
                 if prefix + form in self._place:
                     # Rotations, translations and spherical joints apart.
-                    listed.append((rate, prefix + form, f"{axis[0]}{form}"))
+                    axis_rates.append((rate, prefix + form, f"{axis[0]}{form}"))
         largest = {
-            form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
-            for _, _, form in listed
+            form: max(np.max(np.abs(rate)) for rate, _, kind in axis_rates if kind == form)
+            for _, _, form in axis_rates
         }
-        for i, (rate, name, form) in enumerate(listed):
+        for i, (rate, name, form) in enumerate(axis_rates):
             if np.max(np.abs(rate)) <= _NOTHING * largest[form]:
                 yield Transfer(("no effect", name), {self._place[name]: ONE})
                 continue
-            for other, first, kind in listed[:i]:
+            for first_rate, first, kind in axis_rates[:i]:
                 if (
                     kind != form
-                    or len(other) != len(rate)
-                    or np.max(np.abs(other)) <= _NOTHING * largest[form]
+                    or len(first_rate) != len(rate)
+                    or np.max(np.abs(first_rate)) <= _NOTHING * largest[form]
                 ):
                     continue
-                c = float(rate @ other) / float(other @ other)
-                if np.max(np.abs(rate - c * other)) <= _NOTHING * np.max(np.abs(rate)):
+                c = float(rate @ first_rate) / float(first_rate @ first_rate)
+                if np.max(np.abs(rate - c * first_rate)) <= _NOTHING * np.max(np.abs(rate)):
                     factor = c * c if form.endswith("viscous") else abs(c)
                     change = {self._place[name]: ONE, self._place[first]: Polynomial.number(-factor)}
                     yield Transfer(("friction", name, first), change)

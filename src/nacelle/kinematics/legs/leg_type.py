@@ -244,8 +244,8 @@ def route(robot: Robot, leg: Leg) -> Route:
             branches.append(_walk(robot, leg, end, left, j))
     if left or len(branches) < 2 or any(b[-1].after in (BASE, *leg.bodies) for b in branches):
         return Route(reason="not all of its joints lie on ways from the base to the nacelle")
-    listed = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
-    return Route(joint_groups(robot, trunk), tuple(listed))
+    groups = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
+    return Route(joint_groups(robot, trunk), tuple(groups))
 
 
 def _ends(robot: Robot, j: int) -> tuple[int, int]:
@@ -467,8 +467,8 @@ def _name(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, plan
         return f"{driver}RPaR", f"{_DRIVERS[driver]}[B|B]"
     if not way.trunk:
         # Tree joints, then closures.
-        listed = ("".join(LETTERS[robot.joints[j].kind] for j in part) for part in (leg.joints, leg.closures))
-        return "-".join(listed), ""
+        texts = ("".join(LETTERS[robot.joints[j].kind] for j in part) for part in (leg.joints, leg.closures))
+        return "-".join(texts), ""
     trunk = "".join(group.letter for group in way.trunk)
     if not way.branches:
         name = f"{trunk[:-1]}R" if planar else trunk
@@ -504,11 +504,11 @@ def _closed_form(
 
 
 def _unknown(chain: LegChain, size: float) -> str:
-    words = list(chain.letters)
-    for k in range(1, len(words)):
+    labels = list(chain.letters)
+    for k in range(1, len(labels)):
         if "S" not in chain.letters[k - 1 : k + 1]:
-            words[k] = f"{relation(chain.X[k], size)} {words[k]}"
-    return f"none is known for {', '.join(words)} before a {chain.target.kind} joint at the nacelle"
+            labels[k] = f"{relation(chain.X[k], size)} {labels[k]}"
+    return f"none is known for {', '.join(labels)} before a {chain.target.kind} joint at the nacelle"
 
 
 def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:

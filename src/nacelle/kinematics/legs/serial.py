@@ -239,8 +239,8 @@ def elbow(
         axes = _short_axes(X.R)
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
-            own = product(axes.T, X.R)
-            ahead = CosSin(own[0, 0], own[1, 0])
+            relative = product(axes.T, X.R)
+            ahead = CosSin(relative[0, 0], relative[1, 0])
         else:
             axes = X.R
         step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)

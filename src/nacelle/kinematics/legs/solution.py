@@ -184,9 +184,9 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         length, margin = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
-    listed = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
+    solved_steps = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
     steps: dict[int, list[Step]] = {}
-    for owner, step in zip(chain.owners, listed, strict=True):
+    for owner, step in zip(chain.owners, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)
     for j in leg.joints:
         steps.setdefault(j, [])
@@ -207,18 +207,18 @@ def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) ->
 
     The margin is the square of the volume that their directions span.
     """
-    placed = dict(poses)
-    moved: dict[int, dict[int, Array]] = {}
+    body_poses = dict(poses)
+    directions: dict[int, dict[int, Array]] = {}
     for j in leg.joints:
         joint = robot.joints[j]
-        frame = placed[joint.predecessor] @ joint.frame_predecessor
-        placed[joint.successor] = frame @ joint.frame_successor.inverse()
-        own = {j: frame.R[:, 2]} if joint.kind is JointKind.PRISMATIC else {}
-        moved[joint.successor] = moved.get(joint.predecessor, {}) | own
+        frame = body_poses[joint.predecessor] @ joint.frame_predecessor
+        body_poses[joint.successor] = frame @ joint.frame_successor.inverse()
+        direction = {j: frame.R[:, 2]} if joint.kind is JointKind.PRISMATIC else {}
+        directions[joint.successor] = directions.get(joint.predecessor, {}) | direction
     closure = robot.joints[leg.closures[0]]
-    first = (placed[closure.predecessor] @ closure.frame_predecessor).p
-    second = (placed[closure.successor] @ closure.frame_successor).p
-    before, behind = moved.get(closure.predecessor, {}), moved.get(closure.successor, {})
+    first = (body_poses[closure.predecessor] @ closure.frame_predecessor).p
+    second = (body_poses[closure.successor] @ closure.frame_successor).p
+    before, behind = directions.get(closure.predecessor, {}), directions.get(closure.successor, {})
     slides = [j for j in leg.joints if robot.joints[j].kind is JointKind.PRISMATIC]
     none = np.zeros(3)
     A = np.stack([before.get(j, none) - behind.get(j, none) for j in slides], axis=1)

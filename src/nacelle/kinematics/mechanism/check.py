@@ -310,8 +310,8 @@ class _Checker:
         change = snapped(self.robot, assembly)
         if change is None:
             return assembly, motions
-        moved = assemble(change.robot)
-        moves = mobility(change.robot, moved)
+        corrected = assemble(change.robot)
+        moves = mobility(change.robot, corrected)
         if not moves.fits:
             return assembly, motions
         self.robot = change.robot
@@ -323,7 +323,7 @@ class _Checker:
             "give the numbers with more digits; to_yaml writes them with these frames",
             "warning",
         )
-        return moved, moves
+        return corrected, moves
 
     def idle(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
         """A body that spins idly needs an inertia that does not feel it, or a joint that holds it."""
@@ -384,27 +384,27 @@ class _Checker:
         names: list[str] = []
         first: tuple[str | int, ...] = ()
         spinning = {spin.body for spin in m.spinning}
-        for body, own in enumerate(self.robot.bodies):
-            if own.spin and body not in spinning:
+        for body, body_data in enumerate(self.robot.bodies):
+            if body_data.spin and body not in spinning:
                 self.report(
                     (*self.body_path(body), "spin"),
-                    f"{own.name!r} does not spin idly, so there is nothing to hold or to neglect",
+                    f"{body_data.name!r} does not spin idly, so there is nothing to hold or to neglect",
                     "leave spin out",
                     "warning",
                 )
             spin = next((spin for spin in m.spinning if spin.body == body), None)
-            if own.spin != "universal" or spin is None:
+            if body_data.spin != "universal" or spin is None:
                 continue
-            made = with_universal(self.robot, assembly, spin)
-            if made is None:
+            changed = with_universal(self.robot, assembly, spin)
+            if changed is None:
                 self.report(
                     (*self.body_path(body), "spin"),
-                    f"{own.name!r} has no spherical joint that could be universal",
+                    f"{body_data.name!r} has no spherical joint that could be universal",
                     "write spin: neglect, or make the inertia axisymmetric",
                 )
                 continue
-            self.robot = made[0]
-            names.append(made[1])
+            self.robot = changed[0]
+            names.append(changed[1])
             first = first or (*self.body_path(body), "spin")
             assembly = assemble(self.robot)
             m = mobility(self.robot, assembly)
@@ -418,7 +418,7 @@ class _Checker:
 
     def inside(self, m: Mobility) -> None:
         """Warn of motions inside legs that nothing drives."""
-        inside = [words for words in m.idle if "inside leg" in words]
+        inside = [message for message in m.idle if "inside leg" in message]
         if inside:
             self.report(
                 ("legs",),
@@ -433,8 +433,8 @@ class _Checker:
             self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
 
         for wrong in mismatches(self.robot):
-            place = (*self.body_path(wrong.body), wrong.key)
-            self.report(place, wrong.message, wrong.hint, wrong.severity)
+            path = (*self.body_path(wrong.body), wrong.key)
+            self.report(path, wrong.message, wrong.hint, wrong.severity)
 
     def reference_path(self, *joints: str) -> Path:
         """Where the reference pose is described; if nowhere, the first of some joints, or the motion."""
@@ -447,14 +447,14 @@ class _Checker:
         """Where a joint is described: in a leg, of the nacelle or beside them; or else its leg."""
         leg, _, name = joint.partition(".")
         path = self.written_path({leg}, leg) if name else ()
-        places = [(*path, key) for key in ("joints", "closures")] + [
+        paths = [(*path, key) for key in ("joints", "closures")] + [
             ("nacelle", "joints"),
             ("nacelle", "closures"),
         ]
-        for place in places:
-            listed = self.source.root.find(place)[1].value
-            if isinstance(listed, dict) and (name or joint) in listed:
-                return (*place, name or joint)
+        for candidate in paths:
+            entries = self.source.root.find(candidate)[1].value
+            if isinstance(entries, dict) and (name or joint) in entries:
+                return (*candidate, name or joint)
         return path
 
     def body_path(self, body: int) -> Path:
@@ -473,10 +473,10 @@ class _Checker:
 
     def pose(self, assembly: Assembly) -> None:
         """Warn where the loops put the platform elsewhere than the reference says."""
-        wanted, got = self.robot.reference, assembly.platform
-        shift = float(np.linalg.norm(got.p - wanted.p))
-        turn = float(np.linalg.norm(got.R - wanted.R))
-        if shift <= 1e-6 * self.robot.size and turn <= 1e-6:
+        reference, got = self.robot.reference, assembly.platform
+        shift = float(np.linalg.norm(got.p - reference.p))
+        angle = float(np.linalg.norm(got.R - reference.R))
+        if shift <= 1e-6 * self.robot.size and angle <= 1e-6:
             return
         if not self.robot.has_nacelle:
             self.report(
@@ -486,11 +486,11 @@ class _Checker:
                 "warning",
             )
         else:
-            place = " ".join(f"{value:.6g}" for value in got.p + 0.0)
-            turned = f", turned by {math.degrees(turn / math.sqrt(2.0)):.3g} deg" if turn > 1e-6 else ""
+            at = " ".join(f"{value:.6g}" for value in got.p + 0.0)
+            tilt = f", turned by {math.degrees(angle / math.sqrt(2.0)):.3g} deg" if angle > 1e-6 else ""
             self.report(
                 ("reference",),
-                f"the loops put the platform at {place} m{turned}: coordinates that are not in the motion "
+                f"the loops put the platform at {at} m{tilt}: coordinates that are not in the motion "
                 f"{self.robot.motion.name} follow from the others",
                 "set the reference there",
                 "warning",
@@ -498,8 +498,8 @@ class _Checker:
 
     def limits(self, assembly: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
-        for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
-            for k, value, beyond in limit_readings(joint, assembly.q[place], centred=True):
+        for joint, indices in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
+            for k, value, beyond in limit_readings(joint, assembly.q[indices], centred=True):
                 if not beyond:
                     continue
                 low, high = joint.limits[k]
@@ -515,8 +515,8 @@ class _Checker:
     def modes(self) -> None:
         """Check that every mode closes its loops and has the motion that it declares."""
         for mode in self.robot.modes:
-            own = self.robot.in_mode(mode.name)
-            assembly = assemble(own)
+            robot = self.robot.in_mode(mode.name)
+            assembly = assemble(robot)
             path: Path = ("modes", mode.name)
             if assembly.open:
                 self.report(
@@ -525,10 +525,10 @@ class _Checker:
                     "check its reference and guesses",
                 )
                 continue
-            m = mobility(own, assembly)
+            m = mobility(robot, assembly)
             self.stretched(m, path)
             if not m.fits:
-                self.report((*path, "motion"), _misfit(own, m), _motion_hint(own, assembly, m))
+                self.report((*path, "motion"), _misfit(robot, m), _motion_hint(robot, assembly, m))
 
 
 def _gap_words(gaps: dict[str, ClosureGap]) -> str:

@@ -114,8 +114,8 @@ class Mechanism(RateStructure):
         for j in self.iterated_joints:
             u = self.robot.platform_nv + self.robot.v_slices[j].start
             for number, primitive in enumerate(self.robot.joints[j].primitives):
-                places = slice(y, y + primitive.nq), slice(u, u + primitive.nv)
-                axes.append(IteratedAxis(j, number, primitive, *places))
+                slices = slice(y, y + primitive.nq), slice(u, u + primitive.nv)
+                axes.append(IteratedAxis(j, number, primitive, *slices))
                 y, u = y + primitive.nq, u + primitive.nv
         return tuple(axes)
 
@@ -132,7 +132,7 @@ class Mechanism(RateStructure):
             if axis.primitive.is_rotation and axis.primitive.nq == 1 and axis.joint not in coupled
         ]
         angles += enumerate(self.counted, start=self.iterated_size)
-        return tuple((place, joints[j].centre(k)) for place, (j, k) in angles)
+        return tuple((index, joints[j].centre(k)) for index, (j, k) in angles)
 
     @cached_property
     def iterated_rows(self) -> tuple[int, ...]:
@@ -152,8 +152,8 @@ class Mechanism(RateStructure):
 
     @property
     def _known_joints(self) -> set[int]:
-        given = map(self.robot.joint, self.robot.motion.joint_names)
-        return {*given, *self.iterated_joints, *self.followers.joints}
+        coordinates = map(self.robot.joint, self.robot.motion.joint_names)
+        return {*coordinates, *self.iterated_joints, *self.followers.joints}
 
     @cached_property
     def counted(self) -> tuple[tuple[int, int], ...]:
@@ -189,8 +189,8 @@ class Mechanism(RateStructure):
         """(x, y) (..., nx), (..., ny) of poses of the platform and coordinates of the tree (..., nq)."""
         x, r = self.chart.coordinates(platform)
         for name in self.robot.motion.joint_names:
-            place = self.robot.q_slices[self.robot.joint(name)].start
-            x[..., self.layout.x_index(name)] = q[..., place]
+            index = self.robot.q_slices[self.robot.joint(name)].start
+            x[..., self.layout.x_index(name)] = q[..., index]
         return x, self.unknowns(r, q)
 
     def unknowns(self, r: Array, q: Array) -> Array:
@@ -230,9 +230,9 @@ def mechanism_of(robot: Robot) -> Mechanism:
         AssemblyError: if its loops do not close in the reference pose.
         KinematicsError: if its motion does not fit, or leaves joints undetermined.
     """
-    own = robot.numeric
+    numeric = robot.numeric
     # Robots that differ in their names alone are equal, but are not to get each other's.
-    return _mechanism(own, own.all_names)
+    return _mechanism(numeric, numeric.all_names)
 
 
 def counting(robot: Robot) -> Robot:
@@ -248,8 +248,8 @@ def counting(robot: Robot) -> Robot:
         for number in range(len(joint.primitives))
     ):
         return robot
-    made = dataclasses.replace(robot, counting=True)
-    return made if mechanism_of(made).counted else robot
+    counted = dataclasses.replace(robot, counting=True)
+    return counted if mechanism_of(counted).counted else robot
 
 
 @lru_cache(maxsize=64)
@@ -275,8 +275,8 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     names = robot.motion.joint_names
     dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
-    own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
-    all_own = assembly.closures.rows_of(robot, own)
+    platform_closures = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+    all_own = assembly.closures.rows_of(robot, platform_closures)
     # Joints of the nacelle that its own loops do not determine are left to the legs.
     own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
     rows_of_spins = [(spin, spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
@@ -285,27 +285,27 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
     # leg have nothing else.
-    moved = np.ones(J.shape[2], dtype=bool)
+    is_moved = np.ones(J.shape[2], dtype=bool)
     if not parasitic:
-        moved[: robot.platform_nv] = False
-        moved[list(robot.motion.twist_axes)] = True
-    used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > zero
+        is_moved[: robot.platform_nv] = False
+        is_moved[list(robot.motion.twist_axes)] = True
+    used = np.max(np.abs(J[:, :, is_moved]), axis=(0, 2), initial=0.0) > zero
 
     def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(k for k in assembly.closures.rows_of(robot, closures) if used[k])
 
-    nacelle_rows = rows_of(own)
+    nacelle_rows = rows_of(platform_closures)
     legs = []
     for leg in robot.legs:
         rates = rates_of(robot, leg.joints)
-        listed = rows_of(leg.closures)
-        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
+        rows = rows_of(leg.closures)
+        spins = _spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
         recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
-        felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > zero, axis=0)
+        felt = np.count_nonzero(np.max(np.abs(J[:, list(rows)][:, :, list(rates)]), axis=0) > zero, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
-        legs.append(LegPlan(rates, listed, spins, recipe))
+        legs.append(LegPlan(rates, rows, spins, recipe))
     return Mechanism(
         robot, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale, assembly, moves
     )
@@ -313,9 +313,9 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
 
 def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
-    own = list(rates_of(robot, leg.joints))
+    rates = list(rates_of(robot, leg.joints))
     spins = [spin for spin in moves.spinning if spin.body in leg.bodies]
-    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[own]) for spin in spins))
+    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[rates]) for spin in spins))
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(
             f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
@@ -331,8 +331,8 @@ def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
     for recipe in recipes(robot, leg, assembly.q):
         error = 0.0
         for j, steps in solve_leg(robot, leg, recipe, poses).steps.items():
-            wanted = joint_steps(robot.joints[j], assembly.q[robot.q_slices[j]])
-            for step, reference in zip(steps, wanted, strict=True):
+            references = joint_steps(robot.joints[j], assembly.q[robot.q_slices[j]])
+            for step, reference in zip(steps, references, strict=True):
                 if isinstance(step, CosSin):
                     error = max(error, abs(step.c - reference.c), abs(step.s - reference.s))
                 elif not np.ndim(step):

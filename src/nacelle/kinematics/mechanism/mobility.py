@@ -49,12 +49,12 @@ def _coordinate_rates(robot: Robot) -> dict[str, int]:
     return dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
 
 
-def _spanning(N: Array, places: dict[str, int]) -> list[str]:
+def _spanning(N: Array, index_of: dict[str, int]) -> list[str]:
     """The first of some coordinates that determine a motion of N (rates, k): their rows are a basis."""
     chosen: list[str] = []
-    for name, place in places.items():
-        rows = N[[*(places[other] for other in chosen), place]]
-        if np.max(np.abs(N[place]), initial=0.0) > 1e-9 and rank_of(rows.T) > len(chosen):
+    for name, index in index_of.items():
+        rows = N[[*(index_of[chosen_name] for chosen_name in chosen), index]]
+        if np.max(np.abs(N[index]), initial=0.0) > 1e-9 and rank_of(rows.T) > len(chosen):
             chosen.append(name)
         if len(chosen) == N.shape[1]:
             break
@@ -80,14 +80,14 @@ def are_unfelt(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool
 def joints_that_could(robot: Robot, N: Array) -> tuple[str, ...]:
     """Joints of a robot without a nacelle that determine its motion: those declared, active ones, others."""
     driven = {actuator.joint for actuator in robot.actuators}
-    places = {
+    index_of = {
         joint.name: robot.platform_nv + robot.v_slices[j].start
         for j, joint in sorted(enumerate(robot.tree_joints), key=lambda entry: entry[0] not in driven)
         if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC)
     }
-    declared = {name: places[name] for name in robot.motion.joint_names}
-    chosen = _spanning(N, declared | places)
-    return tuple(sorted(chosen, key=list(declared | places).index))
+    declared = {name: index_of[name] for name in robot.motion.joint_names}
+    chosen = _spanning(N, declared | index_of)
+    return tuple(sorted(chosen, key=list(declared | index_of).index))
 
 
 # ---- mobility: how a robot can move, by counting and by rank, in words
@@ -195,8 +195,8 @@ class Mobility(Shown):
 
     def motion_words(self) -> str:
         """What the nacelle can do, as part of a sentence."""
-        shown = self.locked and self.mover == "nacelle"
-        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if shown else ""
+        has_locked = self.locked and self.mover == "nacelle"
+        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if has_locked else ""
         return f"the {self.mover} has {number_of(self.platform, 'motion')}: {self._moves()}{locked}"
 
     def sentences(self) -> list[str]:
@@ -385,10 +385,10 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
         inside = excess(robot.nacelle.closures)
         if inside:
             counts[f"the {robot.mover}"] = inside
-    words = [f"{count} in the loops of {name}" for name, count in counts.items()]
+    messages = [f"{count} in the loops of {name}" for name, count in counts.items()]
     if total > sum(counts.values()):
-        words.append(f"{total - sum(counts.values())} between the legs")
-    return tuple(words)
+        messages.append(f"{total - sum(counts.values())} between the legs")
+    return tuple(messages)
 
 
 def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
@@ -399,13 +399,13 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
         return ()
     F = range_of(left[: robot.platform_nv])
     free, _, coupled = _axes(F)
-    words = [_WORDS[a] for a in free]
+    messages = [_WORDS[a] for a in free]
     if coupled:
-        words.append("a motion that couples " + " ".join(coupled))
-    own = rank_of(left[top].T) - F.shape[1]
-    if own > 0:
-        words.append(number_of(own, "motion") + f" inside the {robot.mover}")
-    return tuple(words)
+        messages.append("a motion that couples " + " ".join(coupled))
+    internal = rank_of(left[top].T) - F.shape[1]
+    if internal > 0:
+        messages.append(number_of(internal, "motion") + f" inside the {robot.mover}")
+    return tuple(messages)
 
 
 def _still_joints(robot: Robot, N: Array) -> tuple[str, ...]:
@@ -433,10 +433,10 @@ def _planar_count(robot: Robot, motion: TreeMotion) -> int | None:
     normal: Array | None = None
     columns = motion.columns[:, robot.platform_nv :]
     for column in columns.T:
-        turn = column[3:]
-        if np.linalg.norm(turn) > 0.5:
-            normal = turn if normal is None else normal
-            if np.linalg.norm(np.cross(normal, turn)) > 1e-9:
+        direction = column[3:]
+        if np.linalg.norm(direction) > 0.5:
+            normal = direction if normal is None else normal
+            if np.linalg.norm(np.cross(normal, direction)) > 1e-9:
                 return None
     if normal is None:
         return None

@@ -132,11 +132,11 @@ def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
         end = begin + step[active]
         end[end > 1.0 - 1e-3 * step[active]] = 1.0
         middle, goal = path(active, 0.5 * (begin + end)), path(active, end)
-        certain, y_end, c_end, taken = _step(equations, y[active], c[active], middle, goal)
-        iterations[active] += taken
-        moved = active[certain]
-        y[moved], part[moved], c[moved] = y_end[certain], end[certain], c_end[certain]
-        step[moved] *= 2.0
+        certain, y_end, c_end, newton_steps = _step(equations, y[active], c[active], middle, goal)
+        iterations[active] += newton_steps
+        advanced = active[certain]
+        y[advanced], part[advanced], c[advanced] = y_end[certain], end[certain], c_end[certain]
+        step[advanced] *= 2.0
         step[active[~certain]] *= 0.5
         left = 1.0 - part[active]
         blocked = step[active] < _BLOCKED * left
@@ -151,13 +151,13 @@ def _step(
     """Which samples may go to new parameters, their solutions and conditioning there, and Newton's steps."""
     # In the middle two corrections are accurate enough.
     first, second, certain = _corrections(equations, y, middle)
-    half, taken = second.y, first.iterations + second.iterations
+    half, newton_steps = second.y, first.iterations + second.iterations
     y_end, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
     which = np.flatnonzero(certain)
     if not which.size:
-        return certain, y_end, c_end, taken
+        return certain, y_end, c_end, newton_steps
     certain[which], y_end[which], more = _certain(equations, half[which], goal[which])
-    taken[which] += more
+    newton_steps[which] += more
     which = np.flatnonzero(certain)
     if which.size:
         both = equations.conditioning(
@@ -165,7 +165,7 @@ def _step(
         )
         c_end[which] = both[: which.size]
         certain[which] = _no_singularity(c[which], both[which.size :], c_end[which])
-    return certain, y_end, c_end, taken
+    return certain, y_end, c_end, newton_steps
 
 
 def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
@@ -178,15 +178,15 @@ def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Ar
     """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
     first, second, certain = _corrections(equations, y, p)
     y_end = second.y.copy()
-    taken = first.iterations + second.iterations
+    newton_steps = first.iterations + second.iterations
     which = np.flatnonzero(certain)
     if which.size:
         closed = equations.solver.solve(
             second.y[which], p[which], tolerance=equations.closed, max_iterations=_ITERATIONS
         )
         y_end[which], certain[which] = closed.y, closed.status == 0
-        taken[which] += closed.iterations
-    return certain, y_end, taken
+        newton_steps[which] += closed.iterations
+    return certain, y_end, newton_steps
 
 
 def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
@@ -448,8 +448,8 @@ class BranchSearch(ABC):
             if sample.missing[0]:
                 continue
             run = sure_run(self.equations, sample.p[0], sample.y[0], samples.p[index:], self.between)
-            taken = samples.part(index, index + len(run.y))
-            taken.y[:], taken.flags[:] = run.y, sample.flags
-            taken.steps[:] += run.iterations
+            behind = samples.part(index, index + len(run.y))
+            behind.y[:], behind.flags[:] = run.y, sample.flags
+            behind.steps[:] += run.iterations
             index += len(run.y)
             last = samples.part(index - 1, index)

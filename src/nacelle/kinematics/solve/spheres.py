@@ -112,12 +112,12 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     mechanism = mechanism_of(robot)
     x0 = mechanism.reference[0]
     R = mechanism.chart.pose(x0).R
-    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    actuator_of = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     result = []
     for leg in robot.legs:
         joint = driven_joint(robot, leg)
         assert joint is not None
-        step = joint_steps(robot.joints[joint], q[place[joint] : place[joint] + 1])[0]
+        step = joint_steps(robot.joints[joint], q[actuator_of[joint] : actuator_of[joint] + 1])[0]
         centre, radius2, closure = leg_sphere(robot, leg, step)
         frame = closure.frame_predecessor if closure.predecessor == PLATFORM else closure.frame_successor
         result.append((centre - R @ frame.p, radius2))

@@ -149,15 +149,15 @@ def unknowns(
     start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), mechanism.ny))
     search, near = _Search(mechanism), None
     if guess is not None:
-        own_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
+        guess_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
         if guess.x is None:
-            near = search.near(rows, own_y)
-            own_x, own_y = rows, near.y
+            near = search.near(rows, guess_y)
+            guess_x, guess_y = rows, near.y
         else:
-            own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
-            near = None if follow else search.near(rows, own_y)
-        given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
-        start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
+            guess_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+            near = None if follow else search.near(rows, guess_y)
+        usable = (np.all(np.isfinite(guess_x), axis=1) & np.all(np.isfinite(guess_y), axis=1))[:, None]
+        start_x, start_y = np.where(usable, guess_x, start_x), np.where(usable, guess_y, start_y)
     if follow:
         solutions = search.along(rows, start_x, start_y)
     elif near is None:
@@ -166,7 +166,7 @@ def unknowns(
         solutions = near
         left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
         if left.size:
-            again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
+            again = search.each(rows[left], start_x[left], start_y[left], free=guess_x is rows)
             solutions.y[left], solutions.flags[left] = again
     y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
     return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
@@ -175,26 +175,26 @@ def unknowns(
 def _near_centres(mechanism: Mechanism, y: Array) -> Array:
     """Unknowns (N, ny) with angles within half a turn of their centres."""
     y = y.copy()
-    for place, centre in mechanism.centred_angles:
-        y[:, place] = nearest_turn(y[:, place], centre)
+    for index, centre in mechanism.centred_angles:
+        y[:, index] = nearest_turn(y[:, index], centre)
     return y
 
 
 def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
     """The same where angles count turns: what iteration finds, then these angles."""
     robot, size = mechanism.robot, mechanism.iterated_size
-    own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
-    found = unknowns(mechanism_of(robot.described), x, own, follow=follow)
+    start_iterated = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
+    iterated = unknowns(mechanism_of(robot.described), x, start_iterated, follow=follow)
     near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
     near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
     if follow and guess is not None:
         near = near.reshape(-1, near.shape[-1])[0]
-    start = np.concatenate([found.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
+    start = np.concatenate([iterated.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
     angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
     if follow:
         rows = angles.reshape(-1, angles.shape[-1])
         angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
-    return Unknowns(np.concatenate([found.y, angles], axis=-1), found.flags)
+    return Unknowns(np.concatenate([iterated.y, angles], axis=-1), iterated.flags)
 
 
 class _Search(BranchSearch):
@@ -294,8 +294,8 @@ def _roadmap(robot: Robot) -> Roadmap:
     steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
     goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
     if layout.quaternion is not None:
-        turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
-        goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
+        rotation = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        goals[:, layout.quaternion] = quat_multiply(quat_exp(rotation), x0[layout.quaternion])
     return roadmap(search.equations, x0, y0, goals, search.between)
 
 
