@@ -53,7 +53,7 @@ from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.solve.one_state import OneState, Ordinary
+from nacelle.kinematics.solve.one_state import OneState
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -278,10 +278,17 @@ def inverse_dynamics(
     v, a = twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
-        single = _single(robot, formulation, physics)
-        one = single.state(x, guess, v, a)
+        chosen, evaluate = _single(robot, formulation, physics)
+        one = evaluate(x, guess, v, a)
         if one is not None:
-            return single.result(robot, one)
+            x, y, results = one
+            # Pivots in a fixed order have a figure in the place of the margin.
+            fixed = "pivot" in results
+            margin = evaluation.parallel_margin(results["pivot"]) if fixed else results["parallel_margin"]
+            return InverseDynamics(
+                *(robot, x, y, results["force"], results["margins"], margin, one.flags),
+                *(chosen, results.get("generalised")),
+            )
     poses, y, flags = solved(robot, x, v, a, guess=guess)
     formulation = _formulation(robot, formulation, shared)
     options = {"physics": physics, **_weight_options(robot, weights)}
@@ -462,37 +469,12 @@ def flagged(
     return flags
 
 
-class _Single(NamedTuple):
-    """Inverse dynamics at one state.
-
-    Attributes:
-        formulation: which one finds the forces.
-        state: evaluates it.
-        fixed: whether its pivots are taken in a fixed order.
-    """
-
-    formulation: str
-    state: OneState
-    fixed: bool
-
-    def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
-        """The result at an ordinary state."""
-        results = one.results
-        margin = evaluation.parallel_margin(results["pivot"]) if self.fixed else results["parallel_margin"]
-        return InverseDynamics(
-            *(robot, one.x, one.y, results["force"], results["margins"], margin, one.flags),
-            *(self.formulation, results.get("generalised")),
-        )
-
-
 @lru_cache(maxsize=512)
-def _single(robot: Robot, formulation: str, physics: Physics) -> _Single:
-    """Inverse dynamics at one state of a robot, prepared once."""
+def _single(robot: Robot, formulation: str, physics: Physics) -> tuple[str, OneState]:
+    """The formulation of a robot, and inverse dynamics by it at one state, prepared once."""
     formulation = _formulation(robot, formulation)
-    fixed = formulation == "compact"
-    lowest = None if fixed else {"parallel_margin": NEAR_PARALLEL}
-    state = OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
-    return _Single(formulation, state, fixed)
+    lowest = None if formulation == "compact" else {"parallel_margin": NEAR_PARALLEL}
+    return formulation, OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
 
 
 def _program(robot: Robot, formulation: str, **options: Any) -> Compiled:

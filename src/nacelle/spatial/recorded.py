@@ -34,21 +34,6 @@ class Tape(Protocol):
     def const(self, value: float) -> int:
         """A constant."""
 
-    def neg(self, a: int) -> int:
-        """Negation."""
-
-    def add(self, a: int, b: int) -> int:
-        """Sum."""
-
-    def sub(self, a: int, b: int) -> int:
-        """Difference."""
-
-    def mul(self, a: int, b: int) -> int:
-        """Product."""
-
-    def div(self, a: int, b: int) -> int:
-        """Quotient."""
-
     def apply(self, op: str, *arguments: int) -> int:
         """Any operation by name."""
 
@@ -79,11 +64,11 @@ class Recorded(Operators, float):
         node = tape_node(self.tape, other if isinstance(other, Recorded) else float(other))
         pair = ((float(other), node), (float(self), self.node))
         (a, first), (b, second) = pair if swapped else pair[::-1]
-        return Recorded(_ARITHMETIC[op](a, b), self.tape, getattr(self.tape, op)(first, second))
+        return Recorded(_ARITHMETIC[op](a, b), self.tape, self.tape.apply(op, first, second))
 
     def __neg__(self) -> Recorded:
         """Negation."""
-        return Recorded(-float(self), self.tape, self.tape.neg(self.node))
+        return Recorded(-float(self), self.tape, self.tape.apply("neg", self.node))
 
     def __pos__(self) -> Recorded:
         """The number itself."""

@@ -23,14 +23,14 @@ from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
 from nacelle.kinematics.legs.serial import (
-    SOLVED,
+    CHAIN_SOLVERS,
     EndPoint,
     Roots,
+    aim,
     angle_onto,
     axis_motion,
     elbow,
     rotate,
-    spherical_aim,
     two_angles,
 )
 from nacelle.model.joint import Joint, JointKind
@@ -94,12 +94,7 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots)
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
         owner = chain.owners[0]
-        if chain.letters == "S":
-            steps[owner] = [spherical_aim(chain.X[1].p, u, roots.reference(owner))]
-        else:
-            one, two, margin = two_angles(chain.X[1].R, chain.X[2].p, u, roots.sign())
-            roots.root_margins.append(margin)
-            steps[owner] = [one, two]
+        steps[owner] = aim("S" if chain.letters == "S" else "U", chain.X[1].R, chain.X[-1].p, u, owner, roots)
     return steps
 
 
@@ -184,7 +179,8 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         length, margin = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
-    solved_steps = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
+    form = FORMS[recipe.form]
+    solved_steps = CHAIN_SOLVERS[form.kind](form.centred(chain), W, roots, form.free_joint)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)

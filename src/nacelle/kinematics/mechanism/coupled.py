@@ -13,7 +13,7 @@ given and never taken out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,15 +38,13 @@ class Followers:
 
     joints: tuple[int, ...] = ()
     leaders: tuple[int, ...] = ()
-    K: Array | None = None
-    offset: Array | None = None
+    K: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    offset: Array = field(default_factory=lambda: np.zeros(0))
 
     def coordinates(self, leader_coordinates: Mapping[int, Scalar]) -> dict[int, Scalar]:
         """Coordinates of the followers, by joint, from those of the leaders; rad or m."""
         result: dict[int, Scalar] = {}
         for i, joint in enumerate(self.joints):
-            assert self.K is not None
-            assert self.offset is not None
             value: Scalar = float(self.offset[i])
             for factor, leader in zip(self.K[i].tolist(), self.leaders, strict=True):
                 if factor:
