@@ -187,6 +187,9 @@ class _Checker:
     def report(self, path: Path, message: str, hint: str = "", severity: str = "error") -> None:
         self.problems.append(self.source.problem(path, message, hint, severity))
 
+    def warn(self, path: Path, message: str, hint: str = "") -> None:
+        self.report(path, message, hint, "warning")
+
     def leg_path(self, leg: Leg) -> Path:
         """Where a leg is described."""
         return self.written_path({self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}, leg.name)
@@ -207,9 +210,7 @@ class _Checker:
         for path, file in described_meshes(self.source.root):
             reason, hint = why_no_mesh(self.robot.folder, file)
             if reason and self.robot.folder:
-                self.report(
-                    path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint, "warning"
-                )
+                self.warn(path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint)
 
     def reach(self, assembly: Assembly) -> None:
         """Report legs that do not reach the platform, and loops that stay open."""
@@ -249,30 +250,27 @@ class _Checker:
         if not m.fits:
             self.report(("motion",), _misfit(robot, m), _motion_hint(robot, assembly, m))
         elif not m.fits_reference and not m.stretched:
-            self.report(
+            self.warn(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
                 f"determine the motion of the {robot.mover}; beside it they do",
                 "choose another reference pose, or other coordinates",
-                "warning",
             )
         parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
         if m.fits and parasitic and robot.motion.coordinates in NAMED_MOTIONS.values():
-            self.report(
+            self.warn(
                 ("motion",),
                 f"the motion is declared {robot.motion.name}, but the platform also moves along "
                 f"{', '.join(parasitic)} (parasitic motion)",
                 "check the geometry, or leave it if that is meant",
-                "warning",
             )
         if m.fits and m.is_underactuated:
-            self.report(
+            self.warn(
                 ("motion",),
                 f"nothing drives {', '.join(m.undriven)}: {_count(m.actuators, 'actuator')} for "
                 f"{_count(m.platform, 'motion')} of the {m.mover}",
                 "forward dynamics and simulation find their motion; inverse_dynamics needs free=; to drive "
                 "them make more joints active",
-                "warning",
             )
         elif m.controlled < m.platform and m.fits:
             self.report(
@@ -282,12 +280,11 @@ class _Checker:
                 "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
         elif m.singular_reference and not m.stretched:
-            self.report(
+            self.warn(
                 self.reference_path(),
                 "the reference pose is singular, poses beside it are not"
                 + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
-                "warning",
             )
 
     def stretched(self, m: Mobility, path: Path | None = None) -> None:
@@ -315,13 +312,12 @@ class _Checker:
         if not moves.fits:
             return assembly, motions
         self.robot = change.robot
-        self.report(
+        self.warn(
             ("reference",),
             "the loops close only to the digits of their numbers; joint frames were changed by up to "
             f"{change.length:.2g} m ({change.length_joint}) and {change.angle:.2g} rad "
             f"({change.angle_joint}), the smallest change with which they close in every pose",
             "give the numbers with more digits; to_yaml writes them with these frames",
-            "warning",
         )
         return corrected, moves
 
@@ -349,12 +345,11 @@ class _Checker:
         for spin in m.spinning:
             reason = felt_by(self.robot, spin)
             if reason:
-                self.report(
+                self.warn(
                     self.body_path(spin.body),
                     f"the spin of {self.robot.bodies[spin.body].name!r} about its axis is set to zero, but "
                     f"{reason} would drive it",
                     "write spin: universal in the body to hold its spin by a universal joint",
-                    "warning",
                 )
         bodies = tuple(dataclasses.replace(body, spin="") for body in self.robot.bodies)
         if bodies != self.robot.bodies:
@@ -368,14 +363,13 @@ class _Checker:
         error = force_error(self.robot, changed, assembly, spins)
         most, value = max(near, key=lambda own: own[1])
         bodies = "1 body" if len(near) == 1 else f"{len(near)} bodies"
-        self.report(
+        self.warn(
             self.body_path(most.body),
             f"the spin of {bodies} between spherical joints is not determined; the inertia was made "
             f"axisymmetric about the axis, which changes it by up to {value:.2g} "
             f"({self.robot.bodies[most.body].name}) and the forces of an actuator by up to {error:.2g} of "
             "the largest, over sample states",
             "write spin: universal in such a body to hold its spin by a universal joint instead",
-            "warning",
         )
         self.robot = changed
 
@@ -386,11 +380,10 @@ class _Checker:
         spinning = {spin.body for spin in m.spinning}
         for body, body_data in enumerate(self.robot.bodies):
             if body_data.spin and body not in spinning:
-                self.report(
+                self.warn(
                     (*self.body_path(body), "spin"),
                     f"{body_data.name!r} does not spin idly, so there is nothing to hold or to neglect",
                     "leave spin out",
-                    "warning",
                 )
             spin = next((spin for spin in m.spinning if spin.body == body), None)
             if body_data.spin != "universal" or spin is None:
@@ -409,10 +402,9 @@ class _Checker:
             assembly = assemble(self.robot)
             m = mobility(self.robot, assembly)
         if names:
-            self.report(
+            self.warn(
                 first,
                 f"made universal, so that the spin of their bodies is held: {', '.join(names)}",
-                severity="warning",
             )
         return assembly, m
 
@@ -420,17 +412,16 @@ class _Checker:
         """Warn of motions inside legs that nothing drives."""
         inside = [message for message in m.idle if "inside leg" in message]
         if inside:
-            self.report(
+            self.warn(
                 ("legs",),
                 f"motions of legs leave the nacelle at rest and are driven by nothing: {', '.join(inside)}",
                 "lock a joint, or make one active",
-                "warning",
             )
 
     def masses(self) -> None:
         """Warn of masses that cannot be meant; those of flexible links must be those of their beams."""
         for slip in implausible_masses(self.robot):
-            self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+            self.warn((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint)
 
         for wrong in mismatches(self.robot):
             path = (*self.body_path(wrong.body), wrong.key)
@@ -479,21 +470,19 @@ class _Checker:
         if shift <= 1e-6 * self.robot.size and angle <= 1e-6:
             return
         if not self.robot.has_nacelle:
-            self.report(
+            self.warn(
                 ("reference",),
                 "there is no nacelle to be at a position or rotation, which do not count",
                 "say where joints are, reference: {guess: {arm.hip: 30 deg}}",
-                "warning",
             )
         else:
             at = " ".join(f"{value:.6g}" for value in got.p + 0.0)
             tilt = f", turned by {math.degrees(angle / math.sqrt(2.0)):.3g} deg" if angle > 1e-6 else ""
-            self.report(
+            self.warn(
                 ("reference",),
                 f"the loops put the platform at {at} m{tilt}: coordinates that are not in the motion "
                 f"{self.robot.motion.name} follow from the others",
                 "set the reference there",
-                "warning",
             )
 
     def limits(self, assembly: Assembly) -> None:
@@ -504,12 +493,11 @@ class _Checker:
                     continue
                 low, high = joint.limits[k]
                 unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
-                self.report(
+                self.warn(
                     self.joint_path(joint.name),
                     f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "
                     f"its limits {low * scale:.4g} to {high * scale:.4g}",
                     "check the limits, the guess and the branch",
-                    "warning",
                 )
 
     def modes(self) -> None:
