@@ -107,9 +107,8 @@ def free_motion(
     units = scales(robot)[1]
     scale = np.ones(A.shape[-2]) if weights is None else 1.0 / np.sqrt(weights)
     scaled = A * scale[:, None] * units
-    held = np.zeros(n)
-    held[[k for k in range(n) if k not in free]] = 1.0
-    prescribed = np.where(held > 0.0, a, 0.0)
+    prescribed = np.array(a)
+    prescribed[..., indices] = 0.0
     left, driven, s = _split(scaled, n - len(free))
     N = units[:, None] * left
     right = _times(M, prescribed) + b
@@ -296,7 +295,11 @@ def inverse_dynamics(
     load = external_load(robot, poses, y, external)
     if preload is not None:
         load = load + _along_twist(robot, poses, y, held)
-    results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
+    states = (poses, y, v, a, load)
+    if formulation == "compact":
+        results = evaluation.evaluate_states("inverse", robot, states, flags, **options)
+    else:
+        results = dict(_program(robot, formulation, **options)(*states))
     margin = results.pop("parallel_margin")
     flags = flagged(robot, poses, y, results, margin, flags)
     force = results["force"] if preload is None else results["force"] + held
@@ -429,15 +432,6 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
     if len(checked) != len(robot.actuators):
         raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
     return {"weights": checked}
-
-
-def _evaluate(
-    robot: Robot, formulation: str, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
-) -> dict[str, Array]:
-    """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
-    if formulation == "compact":
-        return evaluation.evaluate_states("inverse", robot, states, flags, **options)
-    return dict(_program(robot, formulation, **options)(*states))
 
 
 def flagged(
