@@ -172,7 +172,8 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     Y = model_functions.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
     rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
     W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
-    kinds = [_kind(name) for name in linear_parameters(robot).names]
+    parts = [name.rpartition(".")[2] for name in linear_parameters(robot).names]
+    kinds = ["inertia" if part in INERTIA_NAMES else part for part in parts]
     size = np.linalg.norm(W, axis=0)
     largest: dict[str, float] = {}
     for kind, length in zip(kinds, size.tolist(), strict=True):
@@ -201,8 +202,3 @@ def units(robot: Robot) -> Array:
         else:
             sizes.append(gears[owner] ** -2 if part == "rotor_inertia" else 1.0)
     return np.array(sizes)
-
-
-def _kind(name: str) -> str:
-    part = name.rpartition(".")[2]
-    return "inertia" if part in INERTIA_NAMES else part

@@ -88,10 +88,6 @@ def _elbow_in_plane(chain: LegChain, size: float) -> bool:
     return across is not None and across(chain.X[1]) and _planar_end(chain)
 
 
-def _prismatic_in_plane(chain: LegChain, size: float) -> bool:
-    return chain.letters == "RP" and perpendicular(chain.X[1]) and _planar_end(chain)
-
-
 def _planar_end(chain: LegChain) -> bool:
     """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
     if chain.target.kind is JointKind.REVOLUTE:
@@ -118,7 +114,9 @@ FORMS = {
     "elbow-spherical": ClosedForm("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
     "spherical-prismatic": ClosedForm("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
     "elbow-revolute": ClosedForm("rod", "R", 1, _elbow_in_plane),
-    "revolute-prismatic": ClosedForm("strut", "R", 1, _prismatic_in_plane),
+    "revolute-prismatic": ClosedForm(
+        "strut", "R", 1, lambda c, size: c.letters == "RP" and perpendicular(c.X[1]) and _planar_end(c)
+    ),
     "prismatic-planar": ClosedForm("other", "", 0),
     "three-prismatic": ClosedForm("other", "", 0),
     "rods": ClosedForm("other", "", 1),

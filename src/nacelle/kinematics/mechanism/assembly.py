@@ -30,7 +30,7 @@ import numpy as np
 
 from nacelle.errors import AssemblyError
 from nacelle.kinematics.limits import limit_readings
-from nacelle.model.joint import Joint, Lock, Primitive
+from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -144,13 +144,13 @@ def row_scale(robot: Robot) -> Array:
 
     That of a coupling makes the largest of its factors 1, without units.
     """
-    return np.array([_lock_scale(robot, joint, lock) for joint in robot.closures for lock in joint.locks])
-
-
-def _lock_scale(robot: Robot, joint: Joint, lock: Lock) -> float:
-    if joint.is_coupling:
-        return coupling_scale(robot, joint)
-    return robot.size if len(lock) == 2 else 1.0
+    return np.array(
+        [
+            coupling_scale(robot, joint) if joint.is_coupling else robot.size if len(lock) == 2 else 1.0
+            for joint in robot.closures
+            for lock in joint.locks
+        ]
+    )
 
 
 def coupling_scale(robot: Robot, joint: Joint) -> float:

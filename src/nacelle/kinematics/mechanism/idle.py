@@ -318,8 +318,9 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
     rng = np.random.default_rng(5)
     seen = [closed_near(robot, start, reach, rng) for reach in _REACHES[1:]]
     motions = [start.motion, *(closed[2] for closed in seen if closed is not None)]
-    x = np.array([_direction(motion, spin, neighbour) for motion in motions])
-    # Unit vectors perpendicular to the rod in the reference pose, in the neighbour's axes.
+    # The axis in the neighbour's axes, and unit vectors perpendicular to it in the reference pose.
+    axis = np.array(spin.axis)
+    x = np.array([m.poses[neighbour].R.T @ m.poses[spin.body].R @ axis for m in motions])
     plane = null_space(x[:1])
     _, _, V = np.linalg.svd(x @ plane)
     a = plane @ V[-1]
@@ -327,11 +328,6 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
     joints = list(robot.joints)
     joints[spherical[0]] = universal
     return dataclasses.replace(robot, joints=tuple(joints)).alike, joint.name
-
-
-def _direction(motion: TreeMotion, spin: Spin, neighbour: int) -> Array:
-    """The axis of a spin in the axes of the neighbouring body."""
-    return np.asarray(motion.poses[neighbour].R.T @ motion.poses[spin.body].R @ np.array(spin.axis))
 
 
 def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a: Array) -> Joint:

@@ -43,12 +43,6 @@ from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import TreeMotion, rates_of, rates_of_motion
 
 
-def _coordinate_rates(robot: Robot) -> dict[str, int]:
-    """Places in u of the coordinates of the motion, those first that are no joint of an actuator."""
-    driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
-    return dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
-
-
 def _spanning(N: Array, index_of: dict[str, int]) -> list[str]:
     """The first of some coordinates that determine a motion of N (rates, k): their rows are a basis."""
     chosen: list[str] = []
@@ -63,7 +57,10 @@ def _spanning(N: Array, index_of: dict[str, int]) -> list[str]:
 
 def undriven_coordinates(robot: Robot, left: Array) -> tuple[str, ...]:
     """Coordinates of the motion that are free while the actuators are locked, in the motion's order."""
-    chosen = _spanning(left, _coordinate_rates(robot)) if left.shape[1] else []
+    driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
+    # Rather those that are no joint of an actuator.
+    index_of = dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
+    chosen = _spanning(left, index_of) if left.shape[1] else []
     return tuple(name for name in robot.motion.coordinates if name in chosen)
 
 
