@@ -46,7 +46,8 @@ from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, unwound, unwrapped, within_half_turn
+from nacelle.tree.actuation import actuator_scales, unwound, unwrapped
+from nacelle.tree.spanning_tree import nearest_turn
 
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
@@ -312,7 +313,7 @@ def assemblies_of(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies
         )
         u = solution.y[solution.status == 0]
         x, y = search.poses(polished(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
-        x[:, angles] = within_half_turn(x[:, angles])
+        x[:, angles] = nearest_turn(x[:, angles], 0.0)
         keep = _distinct(mechanism, x, y, pose)
         signs, _ = search.signs(x[keep], y[keep])
         result.append(Assemblies(x[keep], signs, names))
@@ -327,7 +328,7 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
-        apart[:, angles] = np.abs(within_half_turn(apart[:, angles]))
+        apart[:, angles] = np.abs(nearest_turn(apart[:, angles], 0.0))
         if quaternion is not None:
             opposite = np.abs(x[keep][:, quaternion] + x[k, quaternion])
             same = np.sum(opposite, axis=1) < np.sum(apart[:, quaternion], axis=1)
@@ -339,7 +340,7 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
             keep.append(k)
     if len(keep) > 1 and np.all(np.isfinite(first)):
         apart = x[keep] - first
-        apart[:, angles] = within_half_turn(apart[:, angles])
+        apart[:, angles] = nearest_turn(apart[:, angles], 0.0)
         nearest = int(np.argmin(np.max(np.abs(apart) / units, axis=1)))
         keep.insert(0, keep.pop(nearest))
     return np.array(keep, dtype=int)

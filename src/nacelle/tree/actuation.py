@@ -29,7 +29,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.closure import closure_frames, closure_step, slip_bias
-from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity
+from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity, nearest_turn
 
 
 def unwound(robot: Robot, q: Array, start: Array) -> Array:
@@ -38,18 +38,12 @@ def unwound(robot: Robot, q: Array, start: Array) -> Array:
     Inverse kinematics gives angles within half a turn of zero: without this a path across the seam would go
     the long way round.
     """
-    turns = np.where(robot.revolute_actuators, np.round((q - start) / TURN), 0.0)
-    return np.asarray(q - TURN * turns)
+    return np.where(robot.revolute_actuators, nearest_turn(q, start), q)
 
 
 def actuator_scales(robot: Robot) -> Array:
     """What the coordinates of actuators count in (actuators,): the robot's size for lengths, 1 for angles."""
     return np.where(robot.revolute_actuators, 1.0, robot.size)
-
-
-def within_half_turn(angles: Array) -> Array:
-    """Angles (...) within half a turn of zero, rad: -pi <= angle < pi."""
-    return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 # ---- actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut
