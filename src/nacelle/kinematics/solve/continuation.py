@@ -31,7 +31,7 @@ last by plain iteration, whose solutions may be on another branch. Samples along
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -402,7 +402,7 @@ class BranchSearch(ABC):
         samples: SearchedSamples,
         left: Array,
         y0: Array,
-        starts: Sequence[Array] = (),
+        starts: Iterable[Array] = (),
         *,
         connected: bool = True,
     ) -> None:
