@@ -33,7 +33,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, twist_from_rates
-from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
+from nacelle.kinematics.pose_input import SHORTEST, checked_poses, displace_pose, reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
@@ -44,7 +44,6 @@ from nacelle.pictures import Plot, html
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.rotation import (
     quat_conjugate,
-    quat_exp,
     quat_from_matrices,
     quat_from_rotation,
     quat_log,
@@ -384,17 +383,9 @@ class ToolTarget:
 
     def _moved(self, x: Array, step: Array) -> Array:
         """Poses after steps (N, free) of the coordinates to solve for, m or rad."""
-        x_layout = layout_of(self.robot.motion)
-        result = x.copy()
-        turn = np.zeros((len(x), 3))
-        for k, name in enumerate(self.free):
-            if name in ROTATIONS and x_layout.quaternion is not None:
-                turn[:, ROTATIONS.index(name)] = step[:, k]
-            else:
-                result[:, x_layout.x_index(name)] += step[:, k]
-        if x_layout.quaternion is not None:
-            result[:, x_layout.quaternion] = quat_multiply(quat_exp(turn), x[:, x_layout.quaternion])
-        return result
+        whole = np.zeros((len(x), self.robot.motion.n))
+        whole[:, self._free_indices] = step
+        return displace_pose(self.robot, x, whole)
 
     # -------------------------------------------------------------------------- rates
 

@@ -32,16 +32,14 @@ import numpy as np
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.motion import solved
-from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.pose_input import displace_pose, reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.model.shared import WORDS, named_leg, sharing_faults, structure_difference
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import joint_axes
 from nacelle.tree.closure import closure_frames
@@ -186,13 +184,13 @@ def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
         if not np.max(np.abs(off)) > 0.01 * _ROUNDING:
             break
         steps = _STEP * np.diag(units)
-        changes = [missed(_tree_at(robot, _moved(robot, x, step))) - off for step in steps]
+        changes = [missed(_tree_at(robot, displace_pose(robot, x, step))) - off for step in steps]
         J = np.stack(changes, axis=1) / _STEP
         if not np.all(np.isfinite(J)):
             break
         step = -units * np.linalg.lstsq(J, off, rcond=1e-6)[0]
         for part in _PARTS:
-            reached = _moved(robot, x, part * step)
+            reached = displace_pose(robot, x, part * step)
             there = _tree_at(robot, reached)
             if np.all(np.isfinite(missed(there))):
                 x, motion = reached, there
@@ -200,15 +198,6 @@ def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
         else:
             raise _refused(first, other, "no symmetric pose is within reach")
     return _MirrorImages(robot, first, other, mirror, motion)
-
-
-def _moved(robot: Robot, x: Array, step: Array) -> Array:
-    """A pose (nx,) moved by a step (n,) of its coordinates, a rotation vector where it has a quaternion."""
-    layout = layout_of(robot.motion)
-    plain = x[list(layout.linear_x)] + step[list(layout.linear_v)]
-    if layout.quaternion is None or layout.angular is None:
-        return layout.join_x(plain, None)
-    return layout.join_x(plain, quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion]))
 
 
 def _points(robot: Robot, motion: TreeMotion, leg: Leg) -> Array:
