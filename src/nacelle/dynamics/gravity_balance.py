@@ -140,9 +140,6 @@ def balance_columns(
     }
 
 
-# ---- gravity balancing: springs and counterweights that take the weight off the actuators
-
-
 # Above this condition number the poses do not tell the unknowns apart.
 _ILL = 1e6
 # Forces below this part of the robot's weight are none.

@@ -150,9 +150,6 @@ def _times(A: Array, v: Array) -> Array:
     return np.asarray(np.einsum("...ij,...j->...i", A, v))
 
 
-# ---- inverse dynamics: the actuator forces Gamma that a motion needs
-
-
 # Squared cosine at which free accelerations are not determined.
 MET_FREE = 1e-20
 # Squared ratios: below the first a parallel singularity is near, below the second it is met.

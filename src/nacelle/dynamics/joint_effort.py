@@ -50,9 +50,6 @@ def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) 
     return rate + cross(second.w, first.w) if axis.directions.shape[1] == 3 else rate
 
 
-# ---- what joints require beside the bodies: friction, springs, and rotors behind gears
-
-
 def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
     """Joints with a rotor, and its inertia seen from the joint: gear_ratio^2 rotor_inertia, kg m^2 or kg."""
     return [

@@ -357,9 +357,6 @@ def sample_size(robot: Robot) -> int:
     return decomposed + len(robot.joints) * 6 * (2 * generic.redundancy + 8) + 12 * rates + 6 * locks
 
 
-# ---- reactions: the force and moment that every joint transmits
-
-
 # Ratios of singular values: below the first a singularity of the constraints is near, below the second met.
 _NEAR = 1e-6
 _MET = 1e-11

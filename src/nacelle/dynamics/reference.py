@@ -112,9 +112,6 @@ def _zero_motions(M: Array) -> Array:
     return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PART, axis=1))
 
 
-# ---- dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference
-
-
 class Formulation(NamedTuple):
     """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
 
@@ -144,9 +141,6 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
     return FORMULATIONS[name]
-
-
-# ---- dynamics by the equivalent tree and the formulations of the papers, as physics functions
 
 
 # A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.

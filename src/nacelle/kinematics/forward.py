@@ -346,9 +346,6 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     return np.array(keep, dtype=int)
 
 
-# ---- forward kinematics: from the actuators to the pose of the nacelle
-
-
 _NEAR_MARGIN = 1e-4
 # Coordinates of actuators that are the same, rad or robot sizes.
 _SAME = 1e-5

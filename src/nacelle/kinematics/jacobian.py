@@ -248,9 +248,6 @@ def _across(M: Array, N: Array) -> Array:
     return np.asarray(np.swapaxes(U[..., :, M.shape[-1] :], -1, -2) @ N)
 
 
-# ---- jacobians: from the motion of the nacelle to actuators, bodies, joints and legs
-
-
 # Inverse condition of the scaled Jacobian below which a singularity is near, and below which it is met.
 NEAR_CONDITIONING = 1e-3
 SINGULAR = 1e-12

@@ -168,9 +168,6 @@ def as_numbers(values: Array) -> Numbers:
     return [Decimal(float(value)) for value in values]
 
 
-# ---- samples of the inputs of a robot's functions with 50 digits, by which identities are recognised
-
-
 # How far samples are from the reference at first, over the robot's size or in rad; each is drawn nearer
 # where the robot does not follow. Rotation vectors change their form at 0.03 rad: samples are on either
 # side of it.

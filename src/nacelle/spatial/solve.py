@@ -144,9 +144,6 @@ def _array(rows: list[list[Scalar]], columns: int) -> Array:
     return result.reshape(len(rows), columns)
 
 
-# ---- solving small linear systems over any scalar
-
-
 KINDS = ("general", "spd", "fixed")
 
 

@@ -148,9 +148,6 @@ def _without(row: Vector, k: int, pivot: Vector) -> Vector:
     return new
 
 
-# ---- base parameters of a robot: the minimal set, its groupings, and how sure the rank is
-
-
 # Changes of parameters of which less than this part lies across all transfers are transfers.
 _NO_TRANSFER = 1e-7
 # A gap below this leaves the rank in doubt.

@@ -121,9 +121,6 @@ def _taken(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, flo
     return kept, Q, least, most
 
 
-# ---- the linear form over generic states, in comparable units
-
-
 # Motions at each sample pose.
 _MOTIONS = 6
 # A column below this part of what columns of its kind are is zero.

@@ -231,9 +231,6 @@ def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Re
     )
 
 
-# ---- legs that share their parameters: which parameters are one, and with which sign
-
-
 # Values that differ by less than this part of them are one.
 _ALIKE = 1e-9
 

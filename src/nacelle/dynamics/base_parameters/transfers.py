@@ -271,9 +271,6 @@ def number_text(value: float) -> str:
     return str(whole) if abs(value - whole) < _WHOLE * max(1.0, abs(value)) else f"{value:.6g}"
 
 
-# ---- transfers
-
-
 _NOTHING = 1e-9
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 Ten = list[Polynomial]

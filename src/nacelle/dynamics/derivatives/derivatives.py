@@ -208,9 +208,6 @@ class DerivativeTape:
         return 0.0 if node is None else Symbol(self.graph, node)
 
 
-# ---- exact derivatives of the dynamics, from the traced program
-
-
 Kind = Literal["inverse", "forward"]
 
 

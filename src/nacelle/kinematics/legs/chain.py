@@ -69,9 +69,6 @@ def relation(X: Pose, size: float) -> str:
     return "oblique"
 
 
-# ---- A leg flattened to single revolute (R) and prismatic (P) axes along z and spherical joints (S)
-
-
 # The cyclic permutation that takes z to the axis of a primitive.
 _TO_Z = {
     0: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),

@@ -336,9 +336,6 @@ def is_planar(groups: tuple[Group, ...]) -> bool:
     )
 
 
-# ---- leg types: what each leg of a robot is, recognised once
-
-
 _SPHERICAL = (JointKind.SPHERICAL, JointKind.POINT)
 _HOLDS_POINT = (*_SPHERICAL, JointKind.UNIVERSAL)
 

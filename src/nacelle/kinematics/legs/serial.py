@@ -155,9 +155,6 @@ def spherical_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     return quat_product(half * divide(1.0, sqrt(dot(half, half))), quat_xyzw)
 
 
-# ---- serial legs in closed form: a chain of single axes and spherical joints whose end is put on a point W
-
-
 class Roots:
     """Signs that are left, margins that were met, and the references of spherical joints.
 

@@ -121,9 +121,6 @@ def _words(robot: Robot, bodies: tuple[int, ...], mass: float, density: float) -
     )
 
 
-# ---- the checks of a robot that need its geometry: do the legs reach, does the motion fit?
-
-
 Path = tuple[str | int, ...]
 
 

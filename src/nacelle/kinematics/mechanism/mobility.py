@@ -87,9 +87,6 @@ def joints_that_could(robot: Robot, N: Array) -> tuple[str, ...]:
     return tuple(sorted(chosen, key=list(declared | index_of).index))
 
 
-# ---- mobility: how a robot can move, by counting and by rank, in words
-
-
 # Ratio of singular values below which a leg counts as stretched or folded.
 _STRETCHED = 1e-5
 

@@ -88,9 +88,6 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
     return Sphere((X[0] @ axis_motion(step) @ X[1]).p, dot(d, d), chain.target)
 
 
-# ---- forward kinematics in closed form: where spheres or circles about the legs' driven ends meet
-
-
 def applies(mechanism: Mechanism) -> bool:
     """Whether the pose follows from the actuators by spheres or circles."""
     robot = mechanism.robot
