@@ -138,25 +138,19 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     numbers = NumberClosures(robot)
     if numbers.plain and motion.is_plain:
         return numbers.state(motion)
-    residual: list[Scalar] = []
-    blocks: list[Array] = []
+    rows: list[Array] = []
     for joint in robot.closures:
         if joint.is_coupling:
-            residual.append(coupling_gap(joint, motion))
-            blocks.append(_coupling_row(robot, joint))
+            rows.append(_coupling_row(robot, joint))
             continue
         first, second = closure_frames(joint, motion)
-        d = _gap(first.p, second.p)
         # A rate that moves both bodies moves them as one, and opens nothing.
         apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
         J1 = motion.point_jacobian(joint.predecessor, first.p, apart)
         J2 = motion.point_jacobian(joint.successor, second.p, apart)
-        for lock, rates in zip(joint.locks, lock_rates(joint, first, second, J1, J2), strict=True):
-            residual.append(dot(first.R[:, lock[1]], d if len(lock) == 2 else second.R[:, lock[2]]))
-            blocks.append(_spread(rates, apart))
-    if not residual:
-        return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
-    return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
+        rows += [_spread(rates, apart) for rates in lock_rates(joint, first, second, J1, J2)]
+    jacobian = np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
+    return ClosureState(closure_gaps(robot, motion), jacobian, numbers.rows)
 
 
 def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) -> list[Array]:
@@ -182,7 +176,7 @@ def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) ->
 
 
 def _spread(values: Array, mask: Array) -> Array:
-    """Values at some places of a row, zero at all others; places is a mask (rates,)."""
+    """A row (rates,) with values where a mask (rates,) says so, zero elsewhere."""
     row = np.full(len(mask), 0.0, dtype=values.dtype)
     row[mask] = values
     return row
