@@ -317,5 +317,5 @@ def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter:
     return [first, angle_onto(X2.p + product(X2.R, rotate(third, g)), u2), third]
 
 
-CHAIN_SOLVERS = {"rod": solve_rod, "strut": solve_strut, "other": solve_universal_revolute}
-"""By kind of closed form (`leg_type.ClosedForm`): called with a chain, its end, roots and the free joint."""
+CHAIN_SOLVERS = {"rod": solve_rod, "strut": solve_strut, "universal-revolute": solve_universal_revolute}
+"""By kind or name of a closed form (`leg_type.FORMS`): called with a chain, its end, roots, the free joint."""

@@ -180,7 +180,8 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
     form = FORMS[recipe.form]
-    solved_steps = CHAIN_SOLVERS[form.kind](form.centred(chain), W, roots, form.free_joint)
+    solve_chain = CHAIN_SOLVERS[recipe.form if form.kind == "other" else form.kind]
+    solved_steps = solve_chain(form.centred(chain), W, roots, form.free_joint)
     steps: dict[int, list[Step]] = {}
     for owner, step in zip(chain.owners, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)
