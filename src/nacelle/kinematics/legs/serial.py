@@ -318,4 +318,4 @@ def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter:
 
 
 CHAIN_SOLVERS = {"rod": solve_rod, "strut": solve_strut, "universal-revolute": solve_universal_revolute}
-"""By kind or name of a closed form (`leg_type.FORMS`): called with a chain, its end, roots, the free joint."""
+"""By kind or name of a closed form (`leg_type.FORMS`): called with chain, end, roots and free joint."""

@@ -31,7 +31,6 @@ from nacelle.kinematics.legs.serial import (
     axis_motion,
     elbow,
     rotate,
-    two_angles,
 )
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
@@ -105,9 +104,8 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
-    angle_hub, angle_a, margin = two_angles(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
-    roots.root_margins.append(margin)
+    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots)
     rod = product(rod_a.frame_predecessor.R, rotate(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
