@@ -90,28 +90,6 @@ def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
     return 0.5 * spring.stiffness * stretch * stretch
 
 
-def with_line_springs(state: State, physics: Physics) -> State:
-    """The state with the wrenches of springs between bodies among the external ones.
-
-    Dampers count as friction does.
-    """
-    robot, motion = state.robot, state.now.motion
-    if not robot.springs:
-        return state
-    total = dict(state.external)
-    for spring in robot.springs:
-        line = spring_line(spring, motion)
-        F: Scalar = spring.pull(line.length) if physics.springs else 0.0
-        if physics.friction:
-            F = F + spring.damping * spring_rate(spring, line, state)
-        for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
-            if body == BASE:
-                continue
-            f = pack([sign * F * entry for entry in line.direction])
-            _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
-    return replace(state, external=total)
-
-
 def _act(total: dict[int, Wrench], body: int, wrench: Wrench) -> None:
     """Add a wrench to those that act on a body."""
     total[body] = total[body].plus(wrench) if body in total else wrench
@@ -141,18 +119,26 @@ def damper_power(damper: Damper, state: State) -> Scalar:
 
 
 def with_forces_between(state: State, physics: Physics) -> State:
-    """The state with the wrenches of springs and dampers between bodies among the external ones."""
-    state = with_line_springs(state, physics)
-    robot = state.robot
-    dampers = robot.dampers if physics.friction else ()
-    coils = torsions(robot, state.now.motion) if physics.springs else []
-    if not dampers and not coils:
-        return state
+    """The state with the wrenches of springs and dampers between bodies among the external ones.
+
+    Dampers count as friction does.
+    """
+    robot, motion = state.robot, state.now.motion
     total = dict(state.external)
-    for damper in dampers:
+    for spring in robot.springs:
+        line = spring_line(spring, motion)
+        F: Scalar = spring.pull(line.length) if physics.springs else 0.0
+        if physics.friction:
+            F = F + spring.damping * spring_rate(spring, line, state)
+        for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
+            if body != BASE:
+                f = pack([sign * F * entry for entry in line.direction])
+                _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
+    for damper in robot.dampers if physics.friction else ():
         _turn(total, damper, damper.damping, relative_turn(damper, state))
-    for spring, torsion in zip(robot.torsion_springs, coils, strict=False):
-        _turn(total, spring, spring.held_torque(torsion.stretch), torsion.direction)
+    coils = torsions(robot, motion) if physics.springs else []
+    for coil, torsion in zip(robot.torsion_springs, coils, strict=False):
+        _turn(total, coil, coil.held_torque(torsion.stretch), torsion.direction)
     return replace(state, external=total)
 
 
