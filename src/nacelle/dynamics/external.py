@@ -34,11 +34,6 @@ def load_names(robot: Robot) -> list[str]:
     return [body.name for body in robot.bodies] + [tool.name for tool in robot.tools]
 
 
-def load_count(robot: Robot) -> int:
-    """Number of bodies and tools."""
-    return len(robot.bodies) + len(robot.tools)
-
-
 def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
     """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
 
@@ -85,7 +80,7 @@ def stacked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
     """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
     wrenches = checked_wrenches(robot, external)
     batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in wrenches.values()))
-    stacked = np.zeros((*batch, load_count(robot), 6))
+    stacked = np.zeros((*batch, len(load_names(robot)), 6))
     for index, wrench in wrenches.items():
         stacked[..., index, :] = wrench
     return stacked

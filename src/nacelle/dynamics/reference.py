@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
-from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.external import load_names, wrenches_along_twist
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import State, state_at, state_at_rest
@@ -288,7 +288,7 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = A
     }
 
 
-@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (len(load_names(robot)), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
     state = state_at_rest(robot, x, y)
