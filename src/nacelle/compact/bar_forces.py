@@ -9,8 +9,6 @@ rod (`efforts`). What is left is here: the residual of turning about A in a univ
 force G at B and -G at A (`rod`); all of a strut, a force G at B and a force along its drive (`strut`); and
 friction at A and B. Vectors in the axes of the bar's constraint, N and N m.
 
-Inertia of bars, condensed at the point B where they hold the nacelle.
-
 A bar's kinetic energy is a form in the velocity v_B (3,) of its end alone, v_B^T K v_B / 2, K (3, 3), kg,
 base axes: the drive of a rod of constant length follows B,
 
@@ -88,7 +86,7 @@ def _require_strut(
         moving = StrutMotion(r, v, a, gravity, w, sides.line.length)
     else:
         moving = StrutMotion(*_line_rate(legs, motion, strut), flat(form, sides.gap(motion)), gravity, w)
-    demand = strut_demand(form, moving, strut.link.up, counted, geared=True)
+    demand = strut_demand(form, moving, strut.link.up, counted)
     into.on_constraint(strut.key, demand.G, demand.moment)
     into.along(strut.link.rate, demand.own)
 
@@ -123,9 +121,6 @@ def _line_rate(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> tuple
     """B - A of a bar and its derivative, in its axes."""
     trees = legs.placed.trees
     return bar.line(trees), bar.slip(trees, motion.u, motion.frames)
-
-
-# ---- inertia of bars, condensed at the point B where they hold the nacelle
 
 
 def bar_inertia(legs: Legs, bar: BarConstraint, drive: Scalar) -> Array:

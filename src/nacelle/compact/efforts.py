@@ -1,7 +1,5 @@
 """What joints, rods, springs and dampers require in the compact form, beside inertia.
 
-Friction, springs and rotors in the joints of the compact form, and what rods require.
-
 Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
 
     friction(q') + k (q - q_0)                    N m or N; of a spherical joint a moment along w
@@ -18,22 +16,17 @@ A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v
 m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
 moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the rod's axes.
 
-Angular dampers between two bodies in the compact form: moments on nodes and on the nacelle.
-
-With w_1, w_2 the angular velocities of the bodies in base axes the motion has to overcome n = c (w_2 - w_1),
-which is +n on the second body and -n on the first.
-
-Springs between two bodies in the compact form: forces on nodes and on the nacelle.
-
-The two points are taken to base axes, d = P_2 - P_1 with l = |d| and l' = d . (v_2 - v_1) / l; the motion has
-to overcome F = k (l - l_0) + c l', which is +F d / l on the second body at P_2 and -F d / l on the first.
+Between two bodies, base axes: an angular damper requires n = c (w_2 - w_1), +n on the second body and -n on
+the first; a spring with d = P_2 - P_1, l = |d| and l' = d . (v_2 - v_1) / l requires F = k (l - l_0) + c l',
+which is +F d / l on the second body at P_2 and -F d / l on the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import cast
 
 from nacelle.compact.actuators import node_closure_axes
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
@@ -44,10 +37,11 @@ from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, scaled
-from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
-from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.dynamics.compliance import line_between
+from nacelle.dynamics.joint_effort import axis_effort, friction_effort
 from nacelle.dynamics.physics import Physics
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
+from nacelle.dynamics.state import State
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, plus, product
 from nacelle.spatial.screw import Twist, Wrench
@@ -62,7 +56,7 @@ def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted
         first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
         moment = scaled(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
-            _put_moment(placed, into, body, n)
+            _add_wrench(placed, into, body, ZERO, Wrench(ZERO, n))
 
 
 def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Twist:
@@ -78,18 +72,16 @@ def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> 
     return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
 
 
-def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> None:
-    """Put a moment, base axes, on a body."""
+def _add_wrench(placed: Placed, into: Required, body: int, local: Array, wrench: Wrench) -> None:
+    """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
     if body in placed.nacelle.poses:
-        into.on_nacelle(body, placed.nacelle.poses[body].p, ZERO, moment)
+        into.on_nacelle(body, _position(placed, body, local), *wrench, local)
         return
-    node, _ = placed.trees.place[body]
-    into.on_node(node, ZERO, placed.trees.down(node, moment))
-
-
-# ---- springs between two bodies in the compact form: forces on nodes and on the nacelle
+    node, point = _on_node(placed, body, local)
+    f, n = (placed.trees.down(node, vector) for vector in wrench)
+    into.on_node(node, f, n, point)
 
 
 def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
@@ -97,17 +89,17 @@ def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, co
     placed = legs.placed
     for spring in placed.robot.springs:
         ends = list(zip(spring.bodies, spring.points, strict=True))
-        line = line_between(*(_place(placed, *end) for end in ends))
+        line = line_between(*(_position(placed, *end) for end in ends))
         value: Scalar = spring.pull(line.length) if counted.springs else 0.0
         if counted.friction and not is_zero(spring.damping):
             first, second = (_twist(placed, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scaled(value, line.direction)
-        for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
-            _put_force(placed, into, body, local, point, f)
+        for (body, local), f in zip(ends, (-force, force), strict=True):
+            _add_wrench(placed, into, body, local, Wrench(f, ZERO))
 
 
-def _place(placed: Placed, body: int, local: Array) -> Array:
+def _position(placed: Placed, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
     if body == BASE:
         return local
@@ -121,20 +113,6 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
     """The node of a body of a leg, and a point of the body in its axes."""
     node, frame = placed.trees.place[body]
     return node, plus(frame.p, product(frame.R, local))
-
-
-def _put_force(placed: Placed, into: Required, body: int, local: Array, point: Array, force: Array) -> None:
-    """Put a force, base axes, on a point of a body, `local` in its frame and `point` in base axes."""
-    if body == BASE:
-        return
-    if body in placed.nacelle.poses:
-        into.on_nacelle(body, point, force, ZERO, local)
-        return
-    node, at = _on_node(placed, body, local)
-    into.on_node(node, placed.trees.down(node, force), ZERO, at)
-
-
-# ---- friction, springs and rotors in the joints of the compact form, and what rods require
 
 
 def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
@@ -156,53 +134,35 @@ def _with_friction(
     # For the rod's angular velocity, and for a moment on it as a pair of forces.
     over = scaled(divide(1.0, rod.link.length2), rod.d)
     w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
-    terms = [legs.placed.robot.joints[k].friction for k in (rod.link.joint, rod.link.closure)]
-    near, end = terms if rod.first else terms[::-1]
-    n_own = _spherical(near, add(w, -w_own), counted.smooth)
-    n_far = _spherical(end, add(w, -w_far), counted.smooth)
+    joints = [legs.placed.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
+    near, end = joints if rod.first else joints[::-1]
+    n_own = friction_effort(near, 0, add(w, -w_own), counted.smooth)
+    n_far = friction_effort(end, 0, add(w, -w_far), counted.smooth)
     pair = crossed(add(n_own, n_far), over)
     return Wrench(add(own.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
 
 
-def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
-    if not friction or not friction[0]:
-        return ZERO
-    return spherical_friction(friction[0], rate, smooth)
-
-
 def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
-    """Friction and springs of joints of the tree, each along its own rate."""
-    robot = legs.placed.robot
-    nacelle = set(robot.nacelle.joints)
+    """Friction, springs and end stops of joints of the tree, each along its own rate."""
+    placed, robot = legs.placed, legs.placed.robot
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in legs.placed.parts.omitted:
+        if joint.successor in placed.parts.omitted:
             continue
-        rate = robot.platform_nv + robot.v_slices[j].start
-        rates = motion.w if j in nacelle else motion.u
-        gather = into.nacelle if j in nacelle else into.gamma
+        of_nacelle = j in robot.nacelle.joints
+        rates, forces = (motion.w, into.nacelle) if of_nacelle else (motion.u, into.gamma)
+        start = robot.platform_nv + robot.v_slices[j].start
         for number, primitive in enumerate(joint.primitives):
-            spring, terms = _acting(joint, number, counted)
-            if stop_of(joint, number) is not None:
-                q = legs.placed.now.coordinate(j, number)
-                merge(gather, {rate: stop_effort(joint, number, q, rates.get(rate, 0.0), counted)})
-            if spring is not None:
-                merge(gather, {rate: spring.held_force(legs.placed.now.coordinate(j, number))})
-            if terms and primitive is Primitive.SPHERICAL:
-                w = pack([rates.get(rate + i, 0.0) for i in range(3)])
-                values = spherical_friction(terms, w, counted.smooth)
-                merge(gather, {rate + i: values[i] for i in range(3)})
-            elif terms:
-                merge(gather, {rate: axis_friction(terms, rates.get(rate, 0.0), counted.smooth)})
-            rate += primitive.nv
+            indices = range(start, start + primitive.nv)
+            rate = pack([rates.get(index, 0.0) for index in indices])
+            effort = _axis_effort(placed, j, number, rate, counted)
+            merge(forces, dict(zip(indices, effort.tolist(), strict=True)))
+            start = indices.stop
 
 
-def _acting(joint: Joint, number: int, counted: Physics) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
-    """The spring and the friction terms of an axis of a joint that count."""
-    return (
-        joint.springs[number] if counted.springs and joint.springs else None,
-        joint.friction[number] if counted.friction and joint.friction else (),
-    )
+def _axis_effort(placed: Placed, index: int, number: int, rate: Array, counted: Physics) -> Array:
+    """Friction, spring and end stop (k,) of an axis of a joint at its rate (k,); rotors count as inertia."""
+    return axis_effort(cast(State, placed), index, number, rate, rate, replace(counted, inertia=False))
 
 
 def _acts(joint: Joint, counted: Physics) -> bool:
@@ -235,19 +195,12 @@ def _effort(
     force: Array = ZERO
     moment: Array = ZERO
     for number, e in enumerate(node_closure_axes(placed, index, axes)):
-        primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
+        primitive = joint.primitives[number]
         if primitive is Primitive.SPHERICAL:
-            moment = add(moment, spherical_friction(terms, turn, counted.smooth) if terms else ZERO)
+            moment = add(moment, _axis_effort(placed, index, number, turn, counted))
             continue
-        value: Scalar = 0.0
-        if terms:
-            value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
-        if stop_of(joint, number) is not None:
-            q = placed.now.coordinate(index, number)
-            rate = dot(e, turn if primitive.is_rotation else slip())
-            value = value + stop_effort(joint, number, q, rate, counted)
-        if spring is not None:
-            value = value + spring.held_force(placed.now.coordinate(index, number))
+        rate = pack([dot(e, turn if primitive.is_rotation else slip())])
+        (value,) = _axis_effort(placed, index, number, rate, counted)
         if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
@@ -289,9 +242,8 @@ def _spherical_end(
     assert sides is not None
     moved = columns(legs.placed.trees, sides.node, sides.own, 0)
     w = add(motion.frames[sides.body].w, -angular_velocity(moved, motion.u))
-    terms = legs.placed.robot.joints[closure.joint].friction[0]
     # Along the relative angular velocity, whichever side counts as first.
-    moment = spherical_friction(terms, w, counted.smooth)
+    moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, counted.smooth)
     into.on_nacelle(sides.body, sides.point, ZERO, moment)
     for rate, (_, axis) in moved.items():
         if not all_zero(axis):

@@ -19,8 +19,6 @@ its inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point of it accel
 are sums of that and of r x (a + T r) over the mass. Each second moment costs as much as the entries of T that
 it meets.
 
-Inertial numbers that a link passes on to what moves alike: by rules that hold for every geometry.
-
 What lies on the axis of a revolute joint moves as the link before it does, and so do the second moments of a
 link on a prismatic joint; the point where a link holds the nacelle moves with the nacelle. Of the numbers m,
 h, S of a link about its reference point
@@ -129,9 +127,6 @@ class InertialNumbers:
     nodes: dict[int, Array]
     bodies: dict[int, Array]
     rates: dict[int, Scalar]
-
-
-# ---- inertia and weight of all bodies in the compact form
 
 
 def inertial_numbers(placed: Placed) -> InertialNumbers:

@@ -1,21 +1,13 @@
 """The legs as trees of frames: vectors of a leg are written in the axes of its own links.
 
-A node is the frame behind one primitive of a joint of a leg's tree. From its parent's axes to its own lead a
-constant pose G and the primitive's motion:
-
-    vectors    a_parent = E a_node,  E = G.R R(q)
-    origins    o = G.p, and for a prismatic primitive o = G.p + G.R e q
-
-Node 0 is the base. A rotation about one axis takes four products and two sums where a change of axes to the
-base takes fifteen operations, and entries of closures that are zero in the axes of a link stay zero.
-
-A frame of a leg's chain, and the freedom to choose its axes.
-
-A node is one primitive joint. A vector u (3,) in its axes is E u in its parent's, and its origin is at o
-there:
+A node is the frame behind one primitive of a joint of a leg's tree; node 0 is the base. A vector u (3,) in
+its axes is E u in its parent's, and its origin is at o there:
 
     revolute    E = G_R R_k(q),      o = G_p                    G = (G_R, G_p) the joint's constant pose, m
     prismatic   E = G_R,             o = G_p + G_R (q e)        e its axis, q in m
+
+A rotation about one axis takes four products and two sums where a change of axes to the base takes fifteen
+operations, and entries of closures that are zero in the axes of a link stay zero.
 
 The axes of a link are free to be chosen. Turned about a revolute joint's own axis by a constant angle t they
 change nothing but q -> q + t, and those of a prismatic link may be turned at will, if e is turned back. That
@@ -208,9 +200,6 @@ def split_own(node: TreeNode) -> TreeNode:
     own = product(A.T, node.G.R)
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
     return _ahead(replace(node, G=Pose(A, node.G.p)), own[i, i], own[j, i])
-
-
-# ---- the legs as trees of frames: vectors of a leg are written in the axes of its own links
 
 
 class Idle(NamedTuple):

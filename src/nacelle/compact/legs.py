@@ -7,8 +7,6 @@
 
 Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
 
-Margins and pivot figures from the factors of the compact form, which has them already.
-
 A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
 leg is singular, to first order as the smallest singular value does, so
 
@@ -29,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -38,15 +36,7 @@ from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, St
 from nacelle.compact.motion import MechanismMotion, outward
 from nacelle.compact.nacelle import MovingFrame, PoleFrame
 from nacelle.compact.placed import CompactPlan, Placed
-from nacelle.compact.solve import (
-    Factors,
-    MatrixUnits,
-    Solved,
-    determinant,
-    factorise,
-    multiplied,
-    solve_in_order,
-)
+from nacelle.compact.solve import Factors, determinant, factorise, multiplied
 from nacelle.compact.vectors import ZERO, plus_times
 from nacelle.kinematics.margins import closed_form_margin
 from nacelle.model.leg import PLATFORM
@@ -76,8 +66,8 @@ def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
 def nacelle_determinant(legs: Legs) -> Scalar:
     """Determinant of the rows that decide the dependent rates of the nacelle."""
     if legs.dependent is not None:
-        return multiplied(legs.dependent.pivots)
-    return determinant(legs.D.tolist(), MatrixUnits.ones(len(legs.D)))
+        return multiplied(legs.dependent.pivots.values())
+    return determinant(legs.D.tolist())
 
 
 def margins(legs: Legs) -> Array:
@@ -87,8 +77,8 @@ def margins(legs: Legs) -> Array:
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
-        pivots = [nacelle_determinant(legs)] if legs.dependent is None else legs.dependent.pivots
-        values.append(_margin(pivots, plan.margins[-1]))
+        pivots = legs.dependent.pivots.values() if legs.dependent is not None else [nacelle_determinant(legs)]
+        values.append(_margin(list(pivots), plan.margins[-1]))
     return pack(values)
 
 
@@ -126,8 +116,8 @@ def growth_figure(legs: Legs) -> Scalar:
 
     A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
     """
-    largest = _largest(_multipliers(legs))
-    figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    sizes = [absolute(value) for value in _multipliers(legs)]
+    figure: Scalar = minimum(1.0, divide(FREE, reduce(maximum, sizes))) if sizes else 1.0
     for constraints, factors in zip(legs.placed.constraints, legs.factors, strict=True):
         if constraints and isinstance(constraints[0], Strut):
             reciprocal = factors.reciprocals[0]
@@ -138,23 +128,10 @@ def growth_figure(legs: Legs) -> Scalar:
 def _multipliers(legs: Legs) -> Iterable[Scalar]:
     """Multipliers that count, rows without units."""
     for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
-        for row in (*(row for row, _ in factors.order.pivots), *leg.kept):
-            for other, factor in factors.lower[row].items():
-                ratio = leg.units[other] / leg.units[row]
-                yield factor if ratio == 1.0 else factor * ratio
-    if legs.dependent is not None:
-        yield from legs.dependent.multipliers
-
-
-def _largest(values: Iterable[Scalar]) -> Scalar | None:
-    largest: Scalar | None = None
-    for value in values:
-        size = absolute(value)
-        largest = size if largest is None else maximum(largest, size)
-    return largest
-
-
-# ---- the compact form: rates, accelerations and forces of any robot, each leg on its own
+        rows = (*(row for row, _ in factors.order.pivots), *leg.kept)
+        yield from factors.multipliers(rows, leg.units)
+    if legs.dependent is not None and legs.plan.dependent is not None:
+        yield from legs.dependent.multipliers(legs.dependent.lower, legs.plan.dependent.units.rows)
 
 
 Rates = dict[int, Scalar]
@@ -248,12 +225,10 @@ class Legs:
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
 
     @cached_property
-    def dependent(self) -> Solved | None:
-        """How D is eliminated, where that is in a fixed order."""
+    def dependent(self) -> Factors | None:
+        """D, eliminated, where that is in a fixed order."""
         order = self.plan.dependent
-        if order is None:
-            return None
-        return solve_in_order(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
+        return None if order is None else order.eliminate(self.D.tolist())
 
     @cached_property
     def W(self) -> Array:
@@ -266,14 +241,11 @@ class Legs:
 
     def _solved(self, right: Array) -> Array:
         """The dependent rates for right-hand sides (dependent,) or (dependent, columns)."""
-        order = self.plan.dependent
-        if order is None:
+        if self.dependent is None:
             return solve(self.D, right)
-        rows = self.D.tolist()
         if right.ndim == 1:
-            return solve_in_order(rows, right.tolist(), order.pivots, order.units).f
-        columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
-        return np.stack(columns, axis=1)
+            return self.dependent.solution(right.tolist())
+        return np.stack([self.dependent.solution(column.tolist()) for column in right.T], axis=1)
 
     def nacelle_rates(self, v: Array, bias: Array | None = None) -> Rates:
         """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones.

@@ -33,7 +33,7 @@ from nacelle.compact.placed import (
 )
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
 from nacelle.compact.required import Required, forces_on_platform, inward
-from nacelle.compact.solve import MatrixUnits, determinant
+from nacelle.compact.solve import determinant
 from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
@@ -167,9 +167,9 @@ def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
         multipliers = solve(C, right)
-        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist()) * (1.0 / plan.determinant)
     else:
-        multipliers, pivot = plan.solve.solved(C.tolist(), right.tolist())
+        multipliers, pivot = plan.solve.solve(C.tolist(), right.tolist())
     mu = dict(zip(keys, multipliers, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)

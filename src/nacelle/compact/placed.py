@@ -35,13 +35,7 @@ from nacelle.compact.constraints import (
 from nacelle.compact.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.compact.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.compact.sides import GivenLine
-from nacelle.compact.solve import (
-    ConstantRows,
-    MatrixUnits,
-    Order,
-    solve_in_order,
-    without_constant_rows,
-)
+from nacelle.compact.solve import Order, SolveOrder
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -50,7 +44,7 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, at_sample, pack
+from nacelle.spatial.scalar import Array, at_sample, pack
 from nacelle.tree.rates import Spin
 
 
@@ -69,32 +63,6 @@ class LegOrder:
     zeros: frozenset[tuple[int, int]]
     kept: tuple[int, ...]
     units: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class SolveOrder:
-    """How the nacelle's balance is solved.
-
-    Attributes:
-        pivots: (row, column) in their order.
-        units: of rows and columns.
-        constant: rows that are solved beforehand, where there are some.
-        left: how the rest is solved.
-    """
-
-    pivots: tuple[tuple[int, int], ...]
-    units: MatrixUnits
-    constant: ConstantRows | None = None
-    left: SolveOrder | None = None
-
-    def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
-        """The solution of A x = b, and the smallest pivot without units."""
-        if self.constant is None or self.left is None:
-            solution, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
-            return solution, pivot
-        A, b, whole = without_constant_rows(A, b, self.constant)
-        solution, pivot = self.left.solved(A, b)
-        return whole(solution), pivot
 
 
 class Way(NamedTuple):

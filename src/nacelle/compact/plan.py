@@ -11,8 +11,6 @@ of the nacelle. Every decision has a margin far above rounding, and the first of
 is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
 tree at the samples (`is_supported`).
 
-What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns.
-
 The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
 
     D z = -(the same rows) over the independent ones            D (d, d), one row for each dependent rate
@@ -43,7 +41,6 @@ from nacelle.compact.placed import (
     LegOrder,
     Parts,
     Placed,
-    SolveOrder,
     Way,
     active_rates,
     leg_rates,
@@ -52,6 +49,7 @@ from nacelle.compact.placed import (
 )
 from nacelle.compact.solve import (
     MatrixUnits,
+    SolveOrder,
     constant_columns,
     constant_rows,
     find_order,
@@ -229,9 +227,6 @@ def _along_axis(directions: Array, R: Array) -> Idle | None:
         return None
     size = np.abs(R[:, axis])
     return Idle(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
-
-
-# ---- what is decided from numbers before anything is traced: rods, orders of elimination, dependent rates
 
 
 # So many of them decide about pivots.

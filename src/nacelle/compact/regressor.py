@@ -44,7 +44,7 @@ from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, is_direct
 from nacelle.compact.plan import legs_at
 from nacelle.compact.required import Required, forces_on_platform, inward
-from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
+from nacelle.compact.solve import determinant
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
@@ -178,13 +178,12 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
         for rate, value in legs.factors[k].upper[row].items():
             right[numbers[rate]][i] = 1.0 if (k, row) in plan.unit else value
     if plan.solve is None:
-        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist()) * (1.0 / plan.determinant)
         return [solve(C, pack(column)) for column in right], pivot
     # The plan's order is that of the transposed matrix.
-    order = tuple((column, row) for row, column in plan.solve.pivots)
-    units = MatrixUnits(plan.solve.units.columns, plan.solve.units.rows)
-    solved = [solve_in_order(C.tolist(), column, order, units) for column in right]
-    return [each.f for each in solved], solved[0].pivot
+    order = plan.solve.transposed
+    factors = order.eliminate(C.tolist())
+    return [factors.solution(column) for column in right], order.smallest_pivot(factors)
 
 
 def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
@@ -194,9 +193,6 @@ def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     weights = rows * rows if len(rows) == len(units) else None
     solved = [least_norm_forces(A, unit, weights, units=units) for unit in np.eye(len(units))]
     return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
-
-
-# ---- the linear form in the parameters: force = Y p, by virtual power
 
 
 # A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.

@@ -3,14 +3,8 @@
     x(t) (nx,)      v(t) (n,)      a(t) = dv/dt (n,)
 
 For plain coordinates v = dx/dt, m/s or rad/s; a quaternion q has the angular velocity w in base axes instead,
-q' = [w; 0] o q / 2. Trajectories follow one another (`Chain`) and run backwards (`Reversed`): x(T - t),
--v(T - t), a(T - t), T the duration.
-
-The error of trajectories.
-
-What trajectories are made of: motions, poses, limits and times, checked.
-
-Whether a trajectory ends as it starts, so that it can be run through over and over.
+q' = [w; 0] o q / 2. Trajectories follow one another (`Chain`) and run backwards (`Reversed`). What they are
+made of, motions, poses, limits and times, is checked here.
 """
 
 from __future__ import annotations
@@ -41,9 +35,6 @@ from nacelle.spatial.scalar import Array
 
 class TrajectoryError(NacelleError):
     """A trajectory cannot be made as asked."""
-
-
-# ---- what trajectories are made of: motions, poses, limits and times, checked
 
 
 # A quaternion shorter than this tells no orientation.
@@ -197,9 +188,6 @@ def read_times(
                 f"the time of point {k}, {time:g} s, is not after that of point {k - 1}, {given[k - 1]:g} s"
             )
     return np.asarray(given - given[0])
-
-
-# ---- what a trajectory is: reduced pose, twist and its derivative as exact functions of time
 
 
 class Sample(NamedTuple):
@@ -450,9 +438,6 @@ def _turned(quaternion: slice | None, x: Array, sign: float) -> Array:
     result = x.copy()
     result[..., quaternion] *= sign
     return result
-
-
-# ---- whether a trajectory ends as it starts, so that it can be run through over and over
 
 
 # How far the end of a trajectory may be from its start, m, rad and their rates.

@@ -1,13 +1,4 @@
-"""Straight segments with parabolic blends around the corners.
-
-On segment k the platform moves with the constant velocity u_k (n,), m/s and rad/s. Around the corner p_k, at
-the time tau from -h to h, the velocity goes from u_(k-1) to u_k at constant acceleration,
-
-    v = u_(k-1) (h - tau) / (2 h) + u_k (h + tau) / (2 h),      a = (u_k - u_(k-1)) / (2 h)
-
-which integrates to x = p_k - u_(k-1) (h - tau)^2 / (4 h) + u_k (h + tau)^2 / (4 h): at tau = 0 the corner is
-passed at the distance |u_k - u_(k-1)| h / 4. Limits on |a_i| give h.
-"""
+"""Straight segments with parabolic blends around the corners."""
 
 from __future__ import annotations
 

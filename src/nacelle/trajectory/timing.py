@@ -6,15 +6,6 @@ within limits V on ds/dt (1/s) and A on d2s/dt2 (1/s^2) is
 
     T = max(c_1 / V, sqrt(c_2 / A))
 
-    uniform     u                             c_1 = 1       c_2 = 0: it starts and stops at once
-    cubic       3u^2 - 2u^3                   c_1 = 3/2     c_2 = 6
-    quintic     10u^3 - 15u^4 + 6u^5          c_1 = 15/8    c_2 = 10/sqrt(3)
-    bang-bang   2u^2, then 1 - 2(1 - u)^2     c_1 = 2       c_2 = 4
-
-A trapezoid with ramps r has the speed 1 / (T - r) between them and the acceleration 1 / (r (T - r)) in them.
-
-Faster and slower: uniform scaling of time, and the fastest that limits allow.
-
 Slowed down k times, y(t) = x(t / k) moves with y' = x' / k and y'' = x'' / k^2, and so do the joints, since
 J v and J a + J' v scale alike. Limits V_i on |v_i| and A_i on |a_i| hold where
 

@@ -1,35 +1,25 @@
-"""Bars: what of a leg lies between two points, and is known by the line between them.
+"""Reading legs as bars, struts and driven rods: what of a leg is known by the line between two points.
 
-A leg as a strut or a driven rod, known by the line between two points.
+A *strut* is joined to the base at A and changes its length, a *rod* of constant length hangs on an arm or
+slider at A. Both end on the nacelle at B, r = B - A (3,), m:
 
-A *strut* is joined to the base at A and changes its length; a *rod* of constant length hangs on an arm or
-slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
-that is fixed in the base; the bodies on it are known in the axes
+    strut    q = side |r| + zero                    side 1 or -1, A on the base
+    rod      |r| = L, A + q axis or R(axis, q) A    on a slider, or at the end of an arm, in the drive's frame
+
+so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
+gathered in ten parameters behind the joint at A. A universal joint there has a first axis a that is fixed in
+the base, or along an arm's axis; the bodies on it are known in the axes
 
     e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
 
-and with a spherical or revolute joint at A in axes with the same e_3. Numbers may be symbols.
+and with a spherical or revolute joint at A in axes with the same e_3. Where a centre of mass or a product of
+inertia does not fit, the leg is refused with a reason, and the compact form takes its joints.
 
-Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
+In a leg with a parallelogram (PRPaR, RRPaR) hub and end turn together about the hub's axis, the two rods
+about axes perpendicular to it: it moves as one rod from the hub's centre to the wrist on a universal joint,
+with the hub as its cross, the inertia of the end about the axis added to it, and the end's mass at B.
 
-Hub and end turn together about the hub's axis, the two rods about axes perpendicular to it: the parallelogram
-moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the
-inertia of the end about the axis added to it, and the end's mass at B.
-
-Reading legs as struts and driven rods: what the compact form and measured inputs need of a description.
-
-A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
-
-    q = side |r| + zero                        side 1 or -1, A on the base
-
-a rod keeps it, |r| = L, while its drive carries A,
-
-    A + q axis      or      R(axis, q) A       on a slider, or at the end of an arm, in the drive's frame
-
-so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
-gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
-of mass or a product of inertia does not fit, the leg is refused in words, and the compact form takes its
-joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
+What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
 from __future__ import annotations
@@ -237,7 +227,7 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     return equalised
 
 
-# ---- legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR)
+# ---- legs with a parallelogram
 
 
 @lru_cache(maxsize=64)
@@ -369,7 +359,7 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
             raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
 
 
-# ---- reading legs as struts and driven rods: what the compact form and measured inputs need of a description
+# ---- legs that are one chain
 
 
 _ORIGIN = np.zeros(3)

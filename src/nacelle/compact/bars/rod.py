@@ -14,18 +14,15 @@ B, and their opposites at A:
 
 In a plane a moment about A is a force at B along the arm, or across the slide, which the drive does not feel.
 
-What a leg requires of the platform and of its actuator.
-
-A leg between A and B, r = B - A (3,), m, can transmit to the platform any force along its line, f r with the
-force density f (N/m), and what its own motion takes: the platform feels f r - G at B. G (3,), N, is what the
-leg's inertia, weight and passive friction require at B, up to a multiple of r, which f takes up. Equal power
-at a unit rate of the actuator gives its force
+A leg between A and B can transmit to the platform any force along its line, f r with the force density f
+(N/m), and what its own motion takes: the platform feels f r - G at B. G (3,), N, is what the leg's inertia,
+weight and passive friction require at B, up to a multiple of r, which f takes up. Equal power at a unit rate
+of the actuator gives its force
 
     force = gain f + own          gain: l = |r| for a strut (with its sign), r . dA/dq for a driven rod
 
 own (N or N m) what the leg and its drive require without f. So each leg has one unknown, f, and the
-platform's balance sum over legs of (f_j r_j - G_j) = its own inertia and weight determines all of them. Base
-axes.
+platform's balance sum over legs of (f_j r_j - G_j) = its own inertia and weight determines all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
+from nacelle.compact.bars.geometry import LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
 from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
@@ -45,20 +42,6 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
-
-
-class Demand(NamedTuple):
-    """What one leg requires.
-
-    Attributes:
-        G: force at B (3,), N.
-        moment: on the platform (3,), N m, from friction in the joint at B.
-        own: the actuator's force without the force density, N or N m.
-    """
-
-    G: Array
-    moment: Array
-    own: Scalar
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
@@ -72,26 +55,6 @@ def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar,
         else:
             total = total + axis_friction([term], rate, counted.smooth)
     return total
-
-
-def drive_force(drive: ActuatedJoint, q: Scalar, rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
-    """Friction and spring of the driven joint, friction(q') + k (q - q_0), N or N m.
-
-    Args:
-        drive: the actuated joint.
-        q: its coordinate, rad or m.
-        rate: q', rad/s or m/s.
-        along: a positive multiple of q'.
-        counted: what counts.
-    """
-    total = friction_along(drive.friction(), rate, along, counted)
-    spring = drive.joint.springs[0] if counted.springs and drive.joint.springs else None
-    if spring is not None:
-        total = total + spring.held_force(q)
-    return total
-
-
-# ---- rods of constant length L on a driven slider or arm: what their turning about A requires
 
 
 # What gives r = B - A of a bar, and its derivative.

@@ -19,13 +19,8 @@ In the direction x = r / l, with r.v = 0 and mu = 0 there, all but the first two
 
     l G = (p + 2 h l) x'' + 2 h l' x' + ...
 
-The mass m moves with B and is counted there. So may be the inertia of a rotor, which feels l'' alone: then N
-and h / l of the actuator's force are that much less.
-
-The line of a strut, how it turns on a universal joint, and what products of inertia require.
-
-With a_1 the first axis at A, r = B - A, l = |r|, mu = r.v / l^2, y = a_1 . r, b = a_1 x r, rho = |b| and
-alpha' = b.v / rho^2, the angular velocity in e_1 = b / rho, e_2, e_3 = r / l is
+The mass m moves with B and is counted there. So is the inertia of a rotor, which feels l'' alone: N and h / l
+of the actuator's force are that much less. The angular velocity in e_1, e_2, e_3 is
 
     w_1 = (y mu - a_1.v) / rho      w_2 = alpha' rho / l      w_3 = alpha' y / l
 
@@ -43,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
-from nacelle.compact.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
+from nacelle.compact.bars.rod import friction_along, rotor, with_hinged_end
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
@@ -187,13 +182,26 @@ def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, 
     return rotation.up * M[1] + rotation.along * M[2], M[0]
 
 
-# ---- struts: legs that are joined to the base and change their length (UPS, SPS, RPR)
+class Demand(NamedTuple):
+    """What a strut requires of the platform and of its actuator, up to the force density f along its line.
+
+    The platform feels f r - G at B; the actuator's force is l f, with its sign, and own.
+
+    Attributes:
+        G: force at B (3,), N.
+        moment: on the platform (3,), N m, from friction in the joint at B.
+        own: the actuator's force without the force density, N or N m.
+    """
+
+    G: Array
+    moment: Array
+    own: Scalar
 
 
-def strut_demand(
-    form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: bool = False
-) -> Demand:
-    """Demand of a strut.
+def strut_demand(form: LegForm, at: StrutMotion, up: int, counted: Physics) -> Demand:
+    """Demand of a strut whose rotor's inertia counts as a mass at B.
+
+    What of that mass moves across r, and its weight, is taken away again.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
     vector u after (u_z / z) r was taken away counts, and its component along `up` is zero.
@@ -203,10 +211,8 @@ def strut_demand(
         at: how it moves.
         up: axis along which r never vanishes.
         counted: what counts.
-        geared: whether the rotor's inertia counts as a mass at B: its motion across r and its weight are
-            taken away again.
     """
-    length, side, at_end = at.length, form.drive.side, rotor(form) if geared else 0.0
+    length, side, at_end = at.length, form.drive.side, rotor(form)
     products, beside = _products(form), _is_beside(form)
     stretched = products is None and not beside
     line = line_of(form, at.r, at.v, stretched=stretched, unit=length is not None)
@@ -216,8 +222,6 @@ def strut_demand(
     def across(u: Array) -> Array:
         return pack([0.0 if k == up else u[k] - column[k] * u[up] for k in range(3)])
 
-    inertia = 0.0 if geared else rotor(form)
-    gain = (side * line.l) * iz
     if length is None:
         mu = line.rv * line.il2
         p, hl = form.tube[4] + form.rod[4], form.rod[3] * line.il
@@ -228,11 +232,10 @@ def strut_demand(
         more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
         G = G + more
         kappa = dot(G, r) + hl * (dot(at.v, at.v) - mu * line.rv)
-        second = line.il * (dot(r, at.a) + dot(at.v, at.v) - mu * line.rv) if not is_zero(inertia) else 0.0
-        drive = (line.l, line.rv * line.il, line.rv, second)
+        l, rate, along = line.l, line.rv * line.il, line.rv
         own = -(side * line.il) * kappa
     else:
-        d, d_dot, d_ddot = length
+        d, d_dot, _ = length
         # All of this times d, so that it is linear in x, x' and x''.
         h = form.rod[3] - at_end * d
         turned = _Across(across(at.v), across(at.a), (0.0, 0.0))
@@ -240,17 +243,17 @@ def strut_demand(
         G = G + ((d_dot + d_dot) * h) * turned.v
         more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
         G = divide(1.0, d) * (G + more)
-        drive = (d, d_dot, d_dot, d_ddot)
+        l, rate, along = d, d_dot, d_dot
         own = -side * (dot(G, r) + h * dot(at.v, at.v))
-    l, rate, along, second = drive
-    own = own + drive_force(form.drive, side * l + form.drive.zero, side * rate, side * along, counted)
-    if not is_zero(inertia):
-        own = own + (side * inertia) * second
+    own = own + friction_along(form.drive.friction(), side * rate, side * along, counted)
+    spring = form.drive.joint.springs[0] if counted.springs and form.drive.joint.springs else None
+    if spring is not None:
+        own = own + spring.held_force(side * l + form.drive.zero)
     if not is_zero(at_end):
         # Only what is across r is left here; the rest goes to the force along r.
         weight = at_end * at.gravity
         G = G + across(weight)
-        own = own + gain * weight[up]
+        own = own + ((side * line.l) * iz) * weight[up]
     return Demand(G, moment, own)
 
 

@@ -1,29 +1,24 @@
-"""The element state from what is given: a pose, or the actuators' coordinates; and samples of it.
+"""The element state from a pose, or from the coordinates of the actuators; and samples of it.
 
-The element state at a pose: directions, lengths and angles with their derivatives, by the equivalent tree.
-
-A direction x fixed to a body with angular velocity w has
+At a pose, by the equivalent tree: a direction x fixed to a body with angular velocity w has
 
     x' = w x x,      x'' = w' x x + w x x'
 
-and lengths and angles are coordinates of joints: d = flip q + d_0. Base axes; m, rad.
+and lengths and angles are coordinates of joints: d = flip q + d_0.
 
-The element state from the coordinates of the actuators, where that needs no iteration.
-
-The nacelle only translates. The driven elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with
-y = z x x its derivatives are x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j,
-their beginnings less the places of their ends on the nacelle, to one point p, which is where spheres or
-circles meet (`forward.spheres`); their constant lengths give v and a of p from two linear systems with the
-same rows r_j:
+From the coordinates of the actuators, where that needs no iteration, the nacelle only translates. The driven
+elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with y = z x x its derivatives are
+x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j, their beginnings less the places
+of their ends on the nacelle, to one point p, which is where spheres or circles meet (`solve.spheres`); their
+constant lengths give v and a of p from two linear systems with the same rows r_j:
 
     r_j . v = r_j . c_j'          r_j . a = r_j . c_j'' - |v - c_j'|^2
 
-so r_j' = v - c_j' and r_j'' = a - c_j''. Base axes, m.
-
-Samples of element states with 50 digits, by which identities of a model from elements are recognised.
+so r_j' = v - c_j' and r_j'' = a - c_j''. Base axes; m, rad.
 
 A state of the elements is consistent: directions have unit length and the loops are closed. Such relations of
-the inputs are identities, and values that are equal by them are computed once.
+the inputs are identities, recognised at samples with 50 digits, and values that are equal by them are
+computed once.
 """
 
 from __future__ import annotations
@@ -93,9 +88,6 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
 def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the variables of a robot's element state."""
     return element_layout(mechanism_of(robot.numeric)).shapes
-
-
-# ---- the element state from the coordinates of the actuators, where that needs no iteration
 
 
 def reason_without_encoders(mechanism: Mechanism) -> str:
@@ -188,9 +180,6 @@ def _row_solver(r: list[Array]) -> Callable[[list[Scalar]], Array]:
         return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
 
     return solve
-
-
-# ---- samples of element states with 50 digits, by which identities of a model from elements are recognised
 
 
 def element_samples(
