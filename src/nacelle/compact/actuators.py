@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.legs import ClosureRate, Legs, Rates
 from nacelle.compact.placed import Placed, active_rates
 from nacelle.compact.vectors import ZERO
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
+from nacelle.tree.spanning_tree import rates_of
 
 
 def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
@@ -37,19 +39,25 @@ def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
     ]
 
 
+def tree_rotors(placed: Placed) -> dict[int, Scalar]:
+    """For every rate of a joint of the tree with a rotor its inertia along it, kg m^2 or kg."""
+    robot = placed.robot
+    inertias: dict[int, Scalar] = {}
+    for j, joint in enumerate(robot.tree_joints):
+        if joint.successor not in placed.parts.omitted and not is_zero(joint.rotor_inertia):
+            inertias |= dict.fromkeys(rates_of(robot, (j,)), geared_inertia(joint))
+    return inertias
+
+
 def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     """For every revolute or prismatic closure with an actuator or a rotor its rate."""
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     closures: dict[int, ClosureRate] = {}
     for closure in placed.joint_closures:
-        index, rotor = closure.joint, 0.0
-        joint = robot.joints[index]
-        if robot.numeric.joints[index].rotor_inertia:
-            rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-        elif index not in driven:
-            continue
-        if joint.kind is JointKind.SPHERICAL:
+        index, joint = closure.joint, robot.joints[closure.joint]
+        rotor = geared_inertia(joint)
+        if joint.kind is JointKind.SPHERICAL or (is_zero(rotor) and index not in driven):
             continue
         e = node_closure_axes(placed, index, closure.sides.axes)[0]
         closures[index] = ClosureRate(closure, e, joint.kind is JointKind.REVOLUTE, driven.get(index), rotor)
@@ -62,7 +70,7 @@ def rotor_rates(placed: Placed) -> list[ClosureRate]:
     rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
     for closure in placed.joint_closures:
         joint = robot.joints[closure.joint]
-        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[closure.joint].rotor_inertia:
+        if joint.kind is JointKind.SPHERICAL and not is_zero(joint.rotor_inertia):
             rates += [ClosureRate(closure, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
     return rates
 

@@ -28,7 +28,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from nacelle.compact.actuators import node_closure_axes
+from nacelle.compact.actuators import node_closure_axes, rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
 from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
@@ -295,6 +295,15 @@ def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate)
         slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
         value = dot(e, add(add(far.a, -near.a), scaled(-2.0, crossed(carrier, slip))))
     return value if closure.first else -value
+
+
+def require_rotors(legs: Legs, motion: MechanismMotion, into: Required) -> None:
+    """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
+    for rate, inertia in tree_rotors(legs.placed).items():
+        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
+        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
+    for closing in rotor_rates(legs.placed):
+        into.along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 
 
 AT_JOINTS = (

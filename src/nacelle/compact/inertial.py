@@ -10,7 +10,7 @@ w' x r + w x (w x r) over r, the motion requires
   point, so that f goes straight to the nacelle and loads no joint of the leg;
 - on a body of the nacelle in its own axes, or by the columns c_i of its orientation, base axes:
   f = m a + sum h_j c_j'', n = sum c_i x (sum S_ij c_j'' + h_i a);
-- rods and bars as masses at their ends, rotors as i^2 J q'' along their rate.
+- rods and bars as masses at their ends; rotors as i^2 J q'' along their rate (`efforts`).
 
 Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
 
@@ -37,10 +37,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.compact.bars.rod import rotor
+from nacelle.compact.actuators import tree_rotors
+from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey
-from nacelle.compact.legs import Legs, merge
+from nacelle.compact.legs import Legs
 from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
@@ -150,20 +151,13 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
             put(body, numbers_from_parameters(body_parameters(robot, body)))
     for bar in (constraint.link for constraint in placed.bars):
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
-        at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
+        at_B = bar.form.rod[0] + geared_inertia(bar.form.drive.joint) if bar.is_strut else bar.masses[1]
         for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
             put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
             put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
-    rates: dict[int, Scalar] = {}
-    for j in range(robot.tree):
-        joint = robot.joints[j]
-        if robot.numeric.joints[j].rotor_inertia and joint.successor not in placed.parts.omitted:
-            rate = robot.platform_nv + robot.v_slices[j].start
-            for k in range(joint.nv):
-                rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-    return InertialNumbers(nodes, bodies, rates)
+    return InertialNumbers(nodes, bodies, tree_rotors(placed))
 
 
 def end_constraints(placed: Placed) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
@@ -193,7 +187,7 @@ def reference_point(placed: Placed, node: int) -> Array:
 
 
 def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
-    """Inertia and weight of all bodies, and of rotors, by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
+    """Inertia and weight of all bodies by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
 
     Args:
         legs: the robot's legs, eliminated.
@@ -223,9 +217,6 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
             else _own_wrench(values, frame)
         )
         into.on_nacelle(body, frame.pose.p, f, n)
-    for rate, inertia in numbers.rates.items():
-        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
-        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
 
 
 def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:

@@ -20,17 +20,12 @@ import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
 from nacelle.compact.bar_forces import require_bars
-from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
+from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods, require_rotors
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import (
-    Way,
-    active_rates,
-    is_counted_from_pole,
-    is_direct,
-)
+from nacelle.compact.placed import Way, active_rates, is_counted_from_pole, is_direct
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
 from nacelle.compact.required import Required, forces_on_platform, inward
 from nacelle.compact.solve import determinant
@@ -66,8 +61,7 @@ def required(legs: Legs, moving: MechanismMotion, counted: Physics, tau: Array |
     placed = legs.placed
     into = Required(placed)
     require_inertia(legs, moving, carried_numbers(legs.placed), into)
-    for rate in rotor_rates(placed):
-        into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
+    require_rotors(legs, moving, into)
     for require in (require_rods, require_bars, *AT_JOINTS):
         require(legs, moving, into, counted)
     if tau is not None:
@@ -222,9 +216,9 @@ def mass(legs: Legs) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, way=Way(True))
     return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -261,9 +255,9 @@ def bias(
 
 
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, way=Way(True))
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
@@ -275,11 +269,9 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def energies(
-    robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS, bar_axes: bool = False
-) -> dict[str, Array]:
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, way=Way(True))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = replace(physics, springs=False, inertia=False)

@@ -9,7 +9,7 @@ at sample states, closed configurations around the reference: a pivot is large, 
 them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
 of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
 is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
-tree at the samples (`is_supported`).
+tree at the samples (`reason_for_tree`).
 
 The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
 
@@ -263,17 +263,12 @@ def _plain(mechanism: Mechanism, way: Way) -> Way:
     return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
 
 
-def is_supported(robot: Robot, *, direct: bool = False) -> bool:
-    """Whether the compact form gives a robot's rates as the equivalent tree does, at sample states.
-
-    It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
-    bars by their line which is asked.
-    """
-    return not reason_for_tree(robot, direct=direct)
-
-
 def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
-    """Why a robot is not written in the compact form but by its equivalent tree; empty where it is."""
+    """Why a robot is not written in the compact form but by its equivalent tree; empty where it is.
+
+    The compact form should give every robot's rates as the tree does, at sample states; where it does not,
+    the tree is taken. With `direct` it is the form that knows bars by their line which is asked.
+    """
     own = robot.numeric
     if not robot.is_like_numeric:
         return "its numbers are open"

@@ -29,9 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
-from nacelle.compact.legs import Legs, Rates, growth_figure, margins, merge, motion
+from nacelle.compact.actuators import actuator_jacobian
+from nacelle.compact.efforts import AT_JOINTS, require_rods, require_rotors
+from nacelle.compact.legs import Legs, Rates, growth_figure, margins, motion
 from nacelle.compact.motion import (
     MechanismMotion,
     NodeMotion,
@@ -50,8 +50,7 @@ from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
-from nacelle.model.joint import JointKind
-from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
+from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.linear_form import LinearForm, coefficients
 from nacelle.spatial.physics import physics
@@ -261,7 +260,7 @@ def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counte
         inertial = Required(legs.placed)
         require_rods(legs, part, inertial, WITHOUT_FRICTION)
         _require_rod_ends(legs, part, inertial)
-        _require_rotors(legs, part, inertial)
+        require_rotors(legs, part, inertial)
         power.add(inward(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight)
     _require_bodies(legs, motions, power)
     return power
@@ -395,25 +394,3 @@ def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None
                 pose = placed.nacelle.poses[body]
                 f = scaled(mass, part.frames[body].acceleration(point))
                 into.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
-
-
-def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
-    """Rotors behind gears, in the tree and at closures."""
-    robot = legs.placed.robot
-    closing = driven_closure_rates(legs.placed)
-    for index, joint in enumerate(robot.joints):
-        if not has_rotor(robot, index) or (joint.kind is JointKind.SPHERICAL and index >= robot.tree):
-            continue
-        inertia = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-        if index >= robot.tree:
-            value = inertia * closure_acceleration(legs, part, closing[index])
-            into.along_closure(legs, closing[index], value)
-            continue
-        start = robot.platform_nv + robot.v_slices[index].start
-        for rate in range(start, start + joint.nv):
-            acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
-            merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
-    for turn in rotor_rates(legs.placed):
-        if robot.joints[turn.closure.joint].kind is JointKind.SPHERICAL:
-            value = turn.rotor * closure_acceleration(legs, part, turn)
-            into.along_closure(legs, turn, value)

@@ -39,7 +39,7 @@ from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import FrictionTerm, JointKind
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
 
@@ -342,7 +342,6 @@ def lean(form: LegForm, at: RodMotion) -> Array:
     return np.asarray(at.reciprocal * cross(form.first, form.axis))
 
 
-def rotor(form: LegForm) -> Scalar:
-    """Inertia i^2 J of the drive's rotor, seen from the joint: kg m^2, or kg of a prismatic drive."""
-    joint = form.drive.joint
+def geared_inertia(joint: Joint) -> Scalar:
+    """Inertia i^2 J of a joint's rotor behind a gear of ratio i, seen from the joint: kg m^2 or kg."""
     return 0.0 if is_zero(joint.rotor_inertia) else joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia

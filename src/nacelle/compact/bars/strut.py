@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
-from nacelle.compact.bars.rod import friction_along, rotor, with_hinged_end
+from nacelle.compact.bars.rod import friction_along, geared_inertia, with_hinged_end
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
@@ -212,7 +212,7 @@ def strut_demand(form: LegForm, at: StrutMotion, up: int, counted: Physics) -> D
         up: axis along which r never vanishes.
         counted: what counts.
     """
-    length, side, at_end = at.length, form.drive.side, rotor(form)
+    length, side, at_end = at.length, form.drive.side, geared_inertia(form.drive.joint)
     products, beside = _products(form), _is_beside(form)
     stretched = products is None and not beside
     line = line_of(form, at.r, at.v, stretched=stretched, unit=length is not None)
@@ -333,7 +333,7 @@ def strut_inertia(form: LegForm, r: Array) -> Array:
     products = _products(form)
     first, stretch, y, b, _, rho2, *_, il, il2 = line_of(form, r, np.zeros(3), stretched=products is None)
     p, hl = form.tube[4] + form.rod[4], form.rod[3] * il
-    N = p * il2 + hl + hl - rotor(form)
+    N = p * il2 + hl + hl - geared_inertia(form.drive.joint)
     along = (N * il2) * r
     chi: Scalar = 0.0
     t: Array | None = None

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.compact.bars.geometry import nearby_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
@@ -31,7 +32,6 @@ from nacelle.papers.elements.structure import (
     ElementLeg,
     UncoveredError,
     element_legs,
-    sample_motions,
 )
 from nacelle.spatial.scalar import Array, pack
 
@@ -107,7 +107,7 @@ def is_length(robot: Robot, variable: StateVariable) -> bool:
 
 def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
     """The robot's elements at the reference and at some poses around it."""
-    return [ElementGeometry(mechanism.robot, motion.poses) for motion in sample_motions(mechanism)]
+    return [ElementGeometry(mechanism.robot, motion.poses) for motion in nearby_poses(mechanism)]
 
 
 @lru_cache(maxsize=64)

@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.compact.bars.geometry import nearby_poses
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics
@@ -52,7 +53,6 @@ from nacelle.papers.elements.structure import (
     Hold,
     UncoveredError,
     element_legs,
-    sample_motions,
     welds,
 )
 from nacelle.spatial.rotation import skew
@@ -279,7 +279,7 @@ def reason_not(mechanism: Mechanism) -> str:
         element_legs(mechanism)
     except UncoveredError as reason:
         return str(reason)
-    if not all(_agrees(mechanism, motion) for motion in sample_motions(mechanism)):
+    if not all(_agrees(mechanism, motion) for motion in nearby_poses(mechanism)):
         return "the motion of its bodies is not that of its kinematic elements"
     return ""
 

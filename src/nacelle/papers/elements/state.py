@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,24 +40,11 @@ from nacelle.papers.elements.placement import ElementMotion, element_layout, rea
 from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, atan2, pack
+from nacelle.trajectory.base import Sample
 
 # A state is consistent if it differs from that of its own pose by less, directions and lengths over the size.
 _CONSISTENT = 1e-6
 _FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elements}
-
-
-class ElementPose(NamedTuple):
-    """Pose and motion of the nacelle.
-
-    Attributes:
-        x: reduced pose (..., nx).
-        v: reduced twist (..., n).
-        a: its derivative (..., n).
-    """
-
-    x: Array
-    v: Array
-    a: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,14 +118,14 @@ class ElementState(MeasuredState, Drawn):
         results["parallel_margin"] = parallel_margin(results.pop("pivot"))
         return States(poses, y, results, flags)
 
-    def pose(self) -> ElementPose:
-        """The pose by linear forward kinematics: no iteration, and one solution."""
+    def pose(self) -> Sample:
+        """Pose, twist and its derivative by linear forward kinematics: no iteration, and one solution."""
         mechanism = mechanism_of(self.robot)
         found = native_elements(nacelle_motion, self.robot)(*self.arrays)
         x, _ = mechanism.chart.coordinates(Pose(np.asarray(found["R"]), np.asarray(found["p"])))
         for k, name in enumerate(self.robot.motion.joint_names):
             x[..., mechanism.layout.x_index(name)] = found["joints"][..., k]
-        return ElementPose(x, np.asarray(found["v"]), np.asarray(found["a"]))
+        return Sample(x, np.asarray(found["v"]), np.asarray(found["a"]))
 
     def joints(self) -> JointMotion:
         """Coordinates, rates and accelerations of all joints, at the state's pose."""

@@ -37,14 +37,12 @@ import numpy as np
 from nacelle.kinematics.legs.chain import on_axis
 from nacelle.kinematics.legs.leg_type import Group, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
-from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm
-from nacelle.tree.spanning_tree import TreeMotion
 
 
 class FrameAxis(NamedTuple):
@@ -270,13 +268,6 @@ def unit_vector(r: Array) -> Array:
 
 class UncoveredError(ValueError):
     """A robot cannot be written as elements; the message is one sentence that says why."""
-
-
-@lru_cache(maxsize=64)
-def sample_motions(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
-    """The robot at the reference and at some poses around it."""
-    poses = generic_poses(mechanism.robot, mechanism.assembly)
-    return (mechanism.assembly.motion, *(motion for motion, _ in poses))
 
 
 @lru_cache(maxsize=64)
