@@ -14,12 +14,16 @@ point. By equal power a unit force of actuator k alone is along the reduced twis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.legs import ClosureRate, Legs, Rates
 from nacelle.compact.placed import Placed, active_rates
 from nacelle.compact.vectors import ZERO
+from nacelle.dynamics.actuators import LeastNorm, least_norm_forces
+from nacelle.kinematics.shapes import scales
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 from nacelle.tree.spanning_tree import rates_of
@@ -79,13 +83,20 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
-    own = set(legs.plan.mechanism.nacelle_rates)
-    for place, k in active_rates(robot).items():
-        unit: Rates = {place: 1.0}
-        rows[k] = legs.held_along_v(*(({}, unit) if place in own else (unit, {})))
+    nacelle_rates = set(legs.plan.mechanism.nacelle_rates)
+    for index, k in active_rates(robot).items():
+        unit: Rates = {index: 1.0}
+        rows[k] = legs.held_along_v(*(({}, unit) if index in nacelle_rates else (unit, {})))
     for rate in driven_closure_rates(legs.placed).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
     if not rows:
         return np.zeros((0, robot.motion.n))
     return pack([rows[k] for k in range(len(robot.actuators))])
+
+
+def least_norm(legs: Legs, forces: Iterable[Array]) -> list[LeastNorm]:
+    """For forces (n,) along v those of the actuators of least norm, in the actuators' units."""
+    A, (rows, units) = actuator_jacobian(legs), scales(legs.placed.robot.numeric)
+    weights = rows * rows if len(rows) == len(units) else None
+    return [least_norm_forces(A, force, weights, units=units) for force in forces]

@@ -31,7 +31,7 @@ from typing import cast
 from nacelle.compact.actuators import node_closure_axes, rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
-from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
+from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, node_twist
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides
@@ -47,16 +47,16 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, pl
 from nacelle.spatial.screw import Twist, Wrench
 
 
-def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_dampers(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Angular dampers between bodies, where friction counts."""
     placed = legs.placed
-    if not counted.friction:
+    if not physics.friction:
         return
     for damper in placed.robot.dampers:
         first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
         moment = scaled(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
-            _add_wrench(placed, into, body, ZERO, Wrench(ZERO, n))
+            _add_wrench(placed, forces, body, ZERO, Wrench(ZERO, n))
 
 
 def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Twist:
@@ -66,37 +66,36 @@ def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> 
     if body in placed.nacelle.poses:
         return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
     node, at = _on_node(placed, body, local)
-    moved = columns(placed.trees, node, at)
-    own = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
-    v, w = with_root(placed.trees, node, at, own, motion.frames)
+    unit_twists = columns(placed.trees, node, at)
+    v, w = node_twist(placed.trees, node, at, unit_twists, motion.u, motion.frames)
     return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
 
 
-def _add_wrench(placed: Placed, into: Required, body: int, local: Array, wrench: Wrench) -> None:
+def _add_wrench(placed: Placed, forces: Required, body: int, local: Array, wrench: Wrench) -> None:
     """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
     if body in placed.nacelle.poses:
-        into.on_nacelle(body, _position(placed, body, local), *wrench, local)
+        forces.on_nacelle(body, _position(placed, body, local), *wrench, local)
         return
     node, point = _on_node(placed, body, local)
     f, n = (placed.trees.down(node, vector) for vector in wrench)
-    into.on_node(node, f, n, point)
+    forces.on_node(node, f, n, point)
 
 
-def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_line_springs(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
     placed = legs.placed
     for spring in placed.robot.springs:
         ends = list(zip(spring.bodies, spring.points, strict=True))
         line = line_between(*(_position(placed, *end) for end in ends))
-        value: Scalar = spring.pull(line.length) if counted.springs else 0.0
-        if counted.friction and not is_zero(spring.damping):
+        value: Scalar = spring.pull(line.length) if physics.springs else 0.0
+        if physics.friction and not is_zero(spring.damping):
             first, second = (_twist(placed, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scaled(value, line.direction)
         for (body, local), f in zip(ends, (-force, force), strict=True):
-            _add_wrench(placed, into, body, local, Wrench(f, ZERO))
+            _add_wrench(placed, forces, body, local, Wrench(f, ZERO))
 
 
 def _position(placed: Placed, body: int, local: Array) -> Array:
@@ -115,19 +114,19 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
     return node, plus(frame.p, product(frame.R, local))
 
 
-def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_rods(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
-        between = rod.link.masses[2] if counted.inertia else 0.0
+        between = rod.link.masses[2] if physics.inertia else 0.0
         a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)
-        own, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
-        if isinstance(rod, SphericalRod) and counted.friction and rod.link.rubs:
-            own, far = _with_friction(legs, motion, rod, counted, own, far)
-        on_both_sides(into, rod, own, far)
+        near, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
+        if isinstance(rod, SphericalRod) and physics.friction and rod.link.rubs:
+            near, far = _with_friction(legs, motion, rod, physics, near, far)
+        on_both_sides(forces, rod, near, far)
 
 
 def _with_friction(
-    legs: Legs, motion: MechanismMotion, rod: SphericalRod, counted: Physics, own: Wrench, far: Wrench
+    legs: Legs, motion: MechanismMotion, rod: SphericalRod, physics: Physics, near_wrench: Wrench, far: Wrench
 ) -> tuple[Wrench, Wrench]:
     """Wrenches on both ends of a rod, with what friction in its spherical joints adds to them."""
     w_own, w_far = rod.sides.angular_velocities(motion)
@@ -136,13 +135,13 @@ def _with_friction(
     w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
     joints = [legs.placed.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
     near, end = joints if rod.first else joints[::-1]
-    n_own = friction_effort(near, 0, add(w, -w_own), counted.smooth)
-    n_far = friction_effort(end, 0, add(w, -w_far), counted.smooth)
+    n_own = friction_effort(near, 0, add(w, -w_own), physics.smooth)
+    n_far = friction_effort(end, 0, add(w, -w_far), physics.smooth)
     pair = crossed(add(n_own, n_far), over)
-    return Wrench(add(own.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
+    return Wrench(add(near_wrench.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
 
 
-def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_efforts(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Friction, springs and end stops of joints of the tree, each along its own rate."""
     placed, robot = legs.placed, legs.placed.robot
     for j in range(robot.tree):
@@ -150,29 +149,29 @@ def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted
         if joint.successor in placed.parts.omitted:
             continue
         of_nacelle = j in robot.nacelle.joints
-        rates, forces = (motion.w, into.nacelle) if of_nacelle else (motion.u, into.gamma)
+        rates, along_rates = (motion.w, forces.nacelle) if of_nacelle else (motion.u, forces.gamma)
         start = robot.platform_nv + robot.v_slices[j].start
         for number, primitive in enumerate(joint.primitives):
             indices = range(start, start + primitive.nv)
             rate = pack([rates.get(index, 0.0) for index in indices])
-            effort = _axis_effort(placed, j, number, rate, counted)
-            merge(forces, dict(zip(indices, effort.tolist(), strict=True)))
+            effort = _axis_effort(placed, j, number, rate, physics)
+            merge(along_rates, dict(zip(indices, effort.tolist(), strict=True)))
             start = indices.stop
 
 
-def _axis_effort(placed: Placed, index: int, number: int, rate: Array, counted: Physics) -> Array:
+def _axis_effort(placed: Placed, index: int, number: int, rate: Array, physics: Physics) -> Array:
     """Friction, spring and end stop (k,) of an axis of a joint at its rate (k,); rotors count as inertia."""
-    return axis_effort(cast(State, placed), index, number, rate, rate, replace(counted, inertia=False))
+    return axis_effort(cast(State, placed), index, number, rate, rate, replace(physics, inertia=False))
 
 
-def _acts(joint: Joint, counted: Physics) -> bool:
+def _acts(joint: Joint, physics: Physics) -> bool:
     """Whether a joint has friction, springs or end stops that count."""
-    rubs = counted.friction and (any(joint.friction) or any(joint.stops))
-    return bool(rubs or (counted.springs and joint.is_sprung))
+    rubs = physics.friction and (any(joint.friction) or any(joint.stops))
+    return bool(rubs or (physics.springs and joint.is_sprung))
 
 
 def _effort(
-    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Physics
+    placed: Placed, index: int, axes: int, slip: Callable[[], Array], w: Array, physics: Physics
 ) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
@@ -188,8 +187,8 @@ def _effort(
         index: the closure.
         axes: node in whose axes all vectors are written; 0 for the base.
         slip: gives v, where an axis needs it.
-        turn: w.
-        counted: what counts.
+        w: that angular velocity (3,), rad/s.
+        physics: what is included.
     """
     joint = placed.robot.joints[index]
     force: Array = ZERO
@@ -197,10 +196,10 @@ def _effort(
     for number, e in enumerate(node_closure_axes(placed, index, axes)):
         primitive = joint.primitives[number]
         if primitive is Primitive.SPHERICAL:
-            moment = add(moment, _axis_effort(placed, index, number, turn, counted))
+            moment = add(moment, _axis_effort(placed, index, number, w, physics))
             continue
-        rate = pack([dot(e, turn if primitive.is_rotation else slip())])
-        (value,) = _axis_effort(placed, index, number, rate, counted)
+        rate = pack([dot(e, w if primitive.is_rotation else slip())])
+        (value,) = _axis_effort(placed, index, number, rate, physics)
         if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
@@ -208,24 +207,24 @@ def _effort(
     return Wrench(force, moment)
 
 
-def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
     for closure in placed.joint_closures:
         joint, sides = placed.robot.joints[closure.joint], closure.sides
-        if not _acts(joint, counted):
+        if not _acts(joint, physics):
             continue
         is_end = isinstance(sides, PlatformSides) and joint.kind is JointKind.SPHERICAL
         if is_end and placed.trees.root(sides.node) is None:
-            _spherical_end(legs, motion, into, closure, counted)
+            _spherical_end(legs, motion, forces, closure, physics)
             continue
         w, w_far = sides.angular_velocities(motion)
-        turn = add(w_far, -w) if closure.first else add(w, -w_far)
+        w_relative = add(w_far, -w) if closure.first else add(w, -w_far)
         slip = partial(_second_slip, legs, motion, closure)
-        held = _effort(placed, closure.joint, sides.axes, slip, turn, counted)
+        effort = _effort(placed, closure.joint, sides.axes, slip, w_relative, physics)
         # Along the rates of the second side less the first.
-        against = Wrench(-held.f, -held.n)
-        on_both_sides(into, closure, *((against, held) if closure.first else (held, against)))
+        against = Wrench(-effort.f, -effort.n)
+        on_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
 
 
 def _second_slip(legs: Legs, motion: MechanismMotion, closure: JointClosure) -> Array:
@@ -235,43 +234,43 @@ def _second_slip(legs: Legs, motion: MechanismMotion, closure: JointClosure) -> 
 
 
 def _spherical_end(
-    legs: Legs, motion: MechanismMotion, into: Required, closure: JointClosure, counted: Physics
+    legs: Legs, motion: MechanismMotion, forces: Required, closure: JointClosure, physics: Physics
 ) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
-    moved = columns(legs.placed.trees, sides.node, sides.own, 0)
-    w = add(motion.frames[sides.body].w, -angular_velocity(moved, motion.u))
+    twists = columns(legs.placed.trees, sides.node, sides.own, 0)
+    w = add(motion.frames[sides.body].w, -angular_velocity(twists, motion.u))
     # Along the relative angular velocity, whichever side counts as first.
-    moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, counted.smooth)
-    into.on_nacelle(sides.body, sides.point, ZERO, moment)
-    for rate, (_, axis) in moved.items():
+    moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, physics.smooth)
+    forces.on_nacelle(sides.body, sides.point, ZERO, moment)
+    for rate, (_, axis) in twists.items():
         if not all_zero(axis):
-            into.along(rate, -dot(axis, moment))
+            forces.along(rate, -dot(axis, moment))
 
 
-def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_nacelle_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
     trees = placed.trees
     for c in placed.robot.nacelle.closures:
         joint = placed.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
-        if not _acts(joint, counted):
+        if not _acts(joint, physics):
             continue
         if not joint.at_point:
             point = placed.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
             slip = partial(_apart, near, far, point)
-            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), counted)
-            into.on_nacelle(bodies[1], point, force, moment)
-            into.on_nacelle(bodies[0], point, -force, -moment)
+            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), physics)
+            forces.on_nacelle(bodies[1], point, force, moment)
+            forces.on_nacelle(bodies[0], point, -force, -moment)
         elif all(body in trees.place for body in bodies):
             nodes = [trees.place[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), counted)
+            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
-                into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
+                forces.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 
 
 def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
@@ -297,13 +296,13 @@ def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate)
     return value if closure.first else -value
 
 
-def require_rotors(legs: Legs, motion: MechanismMotion, into: Required) -> None:
+def require_rotors(legs: Legs, motion: MechanismMotion, forces: Required) -> None:
     """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
     for rate, inertia in tree_rotors(legs.placed).items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
-        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
+        merge(forces.gamma if rate in motion.u_dot else forces.nacelle, {rate: inertia * acceleration})
     for closing in rotor_rates(legs.placed):
-        into.along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
+        forces.along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 
 
 AT_JOINTS = (

@@ -101,8 +101,8 @@ def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Ar
             column = pack(
                 [0.0 if k == i else w[j] * w[j] - w[i] * w[i] if k == j else T[k, j] for k in range(3)]
             )
-            other = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
-            part = add(_unit_cross(i, column), _unit_cross(j, other))
+            transposed = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
+            part = add(_unit_cross(i, column), _unit_cross(j, transposed))
         n = add(n, scaled(value, part))
     return f, n
 
@@ -132,17 +132,17 @@ class InertialNumbers:
 
 def inertial_numbers(placed: Placed) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, place = placed.robot, placed.trees.place
+    robot, frame_of = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 
     def put(body: int, numbers: Array) -> None:
-        if body in place:
-            node, frame = place[body]
+        if body in frame_of:
+            node, frame = frame_of[body]
             if node:
-                seen = moved_inertia(numbers, frame.R, frame.p)
-                seen = moved_inertia(seen, np.eye(3), -reference_point(placed, node))
-                nodes[node] = plus(nodes[node], seen) if node in nodes else seen
+                at_node = moved_inertia(numbers, frame.R, frame.p)
+                at_node = moved_inertia(at_node, np.eye(3), -reference_point(placed, node))
+                nodes[node] = plus(nodes[node], at_node) if node in nodes else at_node
         else:
             bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
 
@@ -186,14 +186,14 @@ def reference_point(placed: Placed, node: int) -> Array:
     return ends[node][1].own if node in ends else ZERO
 
 
-def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
+def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, forces: Required) -> None:
     """Inertia and weight of all bodies by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
 
     Args:
         legs: the robot's legs, eliminated.
         motion: of nodes and nacelle, gravity taken off the accelerations.
         numbers: inertial numbers.
-        into: where forces (N) and moments (N m) are gathered.
+        forces: where forces (N) and moments (N m) are gathered.
     """
     placed = legs.placed
     ends = end_constraints(placed)
@@ -201,14 +201,14 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         moving = motion.nodes[node]
         if node not in ends:
             f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
-            into.on_node(node, f, n)
+            forces.on_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         key, sides = ends[node]
         a = sides.end_acceleration(motion)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
-        into.on_constraint(key, f)
-        into.on_node(node, ZERO, n)
+        forces.on_constraint(key, f)
+        forces.on_node(node, ZERO, n)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (
@@ -216,7 +216,7 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
             if _prefers_columns(values, placed, body)
             else _own_wrench(values, frame)
         )
-        into.on_nacelle(body, frame.pose.p, f, n)
+        forces.on_nacelle(body, frame.pose.p, f, n)
 
 
 def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -248,8 +248,8 @@ def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
     The columns are there already where legs hold the body at points off its origin.
     """
     sides = [constraint.platform for constraint in placed.all_constraints]
-    held = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
-    return any(not all_zero(local) for local in held) or sum(not is_zero(value) for value in values[4:]) <= 1
+    ends = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
+    return any(not all_zero(local) for local in ends) or sum(not is_zero(value) for value in values[4:]) <= 1
 
 
 def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -289,12 +289,12 @@ def carried_numbers(placed: Placed) -> InertialNumbers:
     return InertialNumbers(nodes, bodies, numbers.rates)
 
 
-def _split(numbers: Array, places: tuple[int, ...]) -> tuple[Array, Array]:
+def _split(numbers: Array, indices: tuple[int, ...]) -> tuple[Array, Array]:
     """Ten numbers as those at some places, and the others."""
-    listed = numbers.tolist()
+    values = numbers.tolist()
     return (
-        pack([value if k in places else 0.0 for k, value in enumerate(listed)]),
-        pack([0.0 if k in places else value for k, value in enumerate(listed)]),
+        pack([value if k in indices else 0.0 for k, value in enumerate(values)]),
+        pack([0.0 if k in indices else value for k, value in enumerate(values)]),
     )
 
 

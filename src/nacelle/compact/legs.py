@@ -37,7 +37,7 @@ from nacelle.compact.motion import MechanismMotion, outward
 from nacelle.compact.nacelle import MovingFrame, PoleFrame
 from nacelle.compact.placed import CompactPlan, Placed
 from nacelle.compact.solve import Factors, determinant, factorise, multiplied
-from nacelle.compact.vectors import ZERO, plus_times
+from nacelle.compact.vectors import ZERO, inner
 from nacelle.kinematics.margins import closed_form_margin
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, is_zero, maximum, minimum, pack
@@ -137,13 +137,13 @@ def _multipliers(legs: Legs) -> Iterable[Scalar]:
 Rates = dict[int, Scalar]
 
 
-def merge(into: Rates, other: Rates) -> Rates:
+def merge(total: Rates, added: Rates) -> Rates:
     """Sum of two lists of forces by rate."""
-    for rate, value in other.items():
-        before = into.get(rate, 0.0)
+    for rate, value in added.items():
+        before = total.get(rate, 0.0)
         if not is_zero(value):
-            into[rate] = value if is_zero(before) else before + value
-    return into
+            total[rate] = value if is_zero(before) else before + value
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +214,9 @@ class Legs:
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [row for loop in self.loops for row in loop.rows]
-        own = [rows[k].coefficients for k in self.plan.own_rows]
+        of_nacelle = [rows[k].coefficients for k in self.plan.own_rows]
         legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
-        return own + legs
+        return of_nacelle + legs
 
     @cached_property
     def D(self) -> Array:
@@ -255,10 +255,7 @@ class Legs:
         mechanism = self.plan.mechanism
         rates: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
         for i, rate in enumerate(mechanism.dependent):
-            value: Scalar = 0.0 if bias is None else bias[i]
-            for j in range(len(mechanism.independent)):
-                value = plus_times(value, self.W[i, j], v[j])
-            rates[rate] = value
+            rates[rate] = inner(self.W[i], v, 0.0 if bias is None else bias[i])
         return rates
 
     def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
@@ -283,23 +280,21 @@ class Legs:
         nodes = outward(self.placed.trees, u, {}, frames)
         motion = MechanismMotion(self.placed.trees, u, {}, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(motion)
-        own = [value for loop in self.loops for value in loop.accelerations(motion)]
-        return self._solved(-self.left_over(own, dict(enumerate(sides))))
+        loop_sides = [value for loop in self.loops for value in loop.accelerations(motion)]
+        return self._solved(-self.left_over(loop_sides, dict(enumerate(sides))))
 
-    def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+    def left_over(self, loop_sides: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
         """Right-hand sides of the rows that decide the dependent rates.
 
         Args:
-            own: of all rows of the nacelle's own loops.
+            loop_sides: of all rows of the nacelle's own loops.
             sides: of all rows of legs.
         """
-        right = [own[k] for k in self.plan.own_rows]
+        right = [loop_sides[k] for k in self.plan.own_rows]
         for k, leg in enumerate(self.plan.legs):
             for row in leg.kept:
-                value: Scalar = 0.0
-                for i, factor in self.remaining[k, row].items():
-                    value = plus_times(value, factor, sides[k][i])
-                right.append(value)
+                factors = self.remaining[k, row]
+                right.append(inner(factors.values(), (sides[k][i] for i in factors)))
         return pack(right)
 
     def accelerations(self, motion: MechanismMotion, active: Rates | None = None) -> Rates:
@@ -313,36 +308,34 @@ class Legs:
         """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
         total = dict(nacelle)
         for k, factors in enumerate(self.factors):
-            own = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
-            if own:
-                merge(total, self.wrench(k, factors.forces(own, held=True)[0]))
+            leg_forces = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
+            if leg_forces:
+                merge(total, self.wrench(k, factors.forces(leg_forces, held=True)[0]))
         return self.along_v(total)
 
     def along_v(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
         mechanism = self.plan.mechanism
-        projected = []
-        for j, rate in enumerate(mechanism.independent):
-            value = forces.get(rate, 0.0)
-            for i, other in enumerate(mechanism.dependent):
-                value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
-            projected.append(value)
-        return projected
+        dependent = [forces.get(rate, 0.0) for rate in mechanism.dependent]
+        return [
+            inner(column, dependent, forces.get(rate, 0.0))
+            for rate, column in zip(mechanism.independent, self.W.T, strict=True)
+        ]
 
 
 def _given(factors: Factors, active: Rates | None) -> Rates | None:
     """Active rates of a leg, if all of them are given."""
-    own = [rate for _, rate in factors.order.active]
-    if active is None or any(rate not in active for rate in own):
+    active_rates = [rate for _, rate in factors.order.active]
+    if active is None or any(rate not in active for rate in active_rates):
         return None
-    return {rate: active[rate] for rate in own}
+    return {rate: active[rate] for rate in active_rates}
 
 
 def factorised(plan: CompactPlan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
-        factorise([row.coefficients for constraint in own for row in constraint.rows], leg.order, leg.zeros)
-        for own, leg in zip(placed.constraints, plan.legs, strict=True)
+        factorise([row.coefficients for constraint in group for row in constraint.rows], leg.order, leg.zeros)
+        for group, leg in zip(placed.constraints, plan.legs, strict=True)
     )
     return Legs(placed, plan, factors)
 
@@ -378,27 +371,27 @@ def motion(
 
 
 def _moving(
-    legs: Legs, given: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
+    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at given rates, and derivatives of those of the nacelle and of some joints."""
     gravity = np.asarray(legs.placed.robot.gravity)
-    free = dict(given.frames)
+    free = dict(prescribed.frames)
     frames = {body: frame.against(gravity) for body, frame in free.items()}
     if pole_held:
-        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
-            platform = listed[PLATFORM]
+        for bodies, a_pole in ((free, ZERO), (frames, -gravity)):
+            platform = bodies[PLATFORM]
             assert isinstance(platform, PoleFrame)
-            listed[PLATFORM] = platform.with_pole_at(a_pole)
+            bodies[PLATFORM] = platform.with_pole_at(a_pole)
 
     def at(u_dot: Rates) -> MechanismMotion:
         """The motion at accelerations u_dot of the legs' rates."""
-        trees, u = legs.placed.trees, given.u
+        trees, u = legs.placed.trees, prescribed.u
         nodes = outward(trees, u, u_dot, frames, gravity=gravity)
         weightless = outward(trees, u, u_dot, free)
-        w = (given.w, given.w_dot)
+        w = (prescribed.w, prescribed.w_dot)
         return MechanismMotion(trees, u, u_dot, nodes, frames, weightless, free, gravity, *w, heavy, friction)
 
-    return at({**legs.accelerations(at({}), given.u_dot), **given.u_dot})
+    return at({**legs.accelerations(at({}), prescribed.u_dot), **prescribed.u_dot})
 
 
 class GivenMotion(NamedTuple):
@@ -420,14 +413,14 @@ class GivenMotion(NamedTuple):
 
 
 def motion_as_given(
-    legs: Legs, given: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
 ) -> MechanismMotion:
     """The motion of everything from that of the nacelle and of some joints; the other joints follow.
 
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
     """
-    u = {**legs.rates(given.frames, given.u), **given.u}
-    return _moving(legs, given._replace(u=u), heavy, friction)
+    u = {**legs.rates(prescribed.frames, prescribed.u), **prescribed.u}
+    return _moving(legs, prescribed._replace(u=u), heavy, friction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,8 +449,8 @@ class ClosureRate:
         placed, sides = legs.placed, self.closure.sides
         sign = 1.0 if self.closure.first else -1.0
         gamma: Rates = {}
-        for side, moved in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
-            along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+        for side, twists in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
+            along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in twists.items()}
             merge(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
         wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)

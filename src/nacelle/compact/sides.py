@@ -110,8 +110,8 @@ class PlatformSides(LegPoint):
         """Velocity (3,), m/s, of the nacelle's point relative to the leg's."""
         if self.line is not None:
             return self.line.v
-        own, far = self.end_velocities(trees, u, frames)
-        return add(far, -own)
+        near, far = self.end_velocities(trees, u, frames)
+        return add(far, -near)
 
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of the leg's point and of the nacelle's."""
@@ -125,8 +125,8 @@ class PlatformSides(LegPoint):
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the leg's point and of the nacelle's."""
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
-        own = (node.w, node.w_dot, node.acceleration(self.own))
-        near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in own))
+        near_vectors = (node.w, node.w_dot, node.acceleration(self.own))
+        near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in near_vectors))
         far = (frame.w, frame.w_dot, self._far(motion.frames))
         return near, NodeMotion(*(trees.down(self.axes, vector) for vector in far))
 
@@ -145,10 +145,10 @@ class PlatformSides(LegPoint):
         if self.line is not None:
             return self.line.a
         if self._has_gravity(motion):
-            far, own = self._far(motion.frames), self.near_acceleration(motion)
+            far, near = self._far(motion.frames), self.near_acceleration(motion)
         else:
-            far, own = self._far(motion.free), motion.weightless[self.node].acceleration(self.own)
-        return add(motion.trees.down(self.axes, far), -own)
+            far, near = self._far(motion.free), motion.weightless[self.node].acceleration(self.own)
+        return add(motion.trees.down(self.axes, far), -near)
 
     def _has_gravity(self, motion: MechanismMotion) -> bool:
         """Whether both sides are compared with gravity."""
@@ -228,8 +228,8 @@ class LegSides(LegPoint):
         if not self.hangs(trees):
             return []
         sides = ((self.node, self.own, -1.0), (self.other, self.other_point, 1.0))
-        hung = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
-        return [(body, point, sign) for body, point, sign in hung if body is not None]
+        ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
+        return [(body, point, sign) for body, point, sign in ends if body is not None]
 
     def platform_twist(self, trees: LegTrees, frames: Frames) -> Twist:
         """Velocity and angular velocity of the far side against the near one, by the nacelle alone."""
@@ -263,8 +263,8 @@ class LegSides(LegPoint):
 
     def _motions(self, trees: LegTrees, nodes: dict[int, NodeMotion]) -> tuple[NodeMotion, NodeMotion]:
         def at(node: int, point: Array) -> NodeMotion:
-            own = nodes[node]
-            vectors = (own.acceleration(point), own.w, own.w_dot)
+            moving = nodes[node]
+            vectors = (moving.acceleration(point), moving.w, moving.w_dot)
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 

@@ -177,7 +177,7 @@ class Factors:
             held: whether the rows hold the active rates, too.
         """
         kappa: dict[int, Scalar] = {}
-        own: dict[int, Scalar] = {}
+        active_forces: dict[int, Scalar] = {}
         for row, rate in self.order.pivots:
             value = gamma.get(rate, 0.0)
             for other, _ in self.order.pivots:
@@ -188,8 +188,8 @@ class Factors:
             if (row, rate) in self.order.passive or held:
                 kappa[row] = value * self.reciprocals[row]
             else:
-                own[rate] = value
-        return self._spread(kappa), own
+                active_forces[rate] = value
+        return self._spread(kappa), active_forces
 
     def _spread(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
         """Lambda from kappa: L^T lambda = kappa."""
@@ -304,9 +304,9 @@ class SolveOrder:
         if self.constant is None or self.left is None:
             factors = self.eliminate(A)
             return factors.solution(b), self.smallest_pivot(factors)
-        A, b, whole = without_constant_rows(A, b, self.constant)
+        A, b, complete = without_constant_rows(A, b, self.constant)
         solution, pivot = self.left.solve(A, b)
-        return whole(solution), pivot
+        return complete(solution), pivot
 
 
 class ConstantRows(NamedTuple):
@@ -351,9 +351,9 @@ def without_constant_rows(
     start = [inner(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
     rows, right = [], []
     for i in (i for i in range(n) if i not in constant.rows):
-        own = [A[i][c] for c in constant.columns]
-        rows.append([A[i][c] - inner(own, K[:, k].tolist()) for k, c in enumerate(others)])
-        right.append(b[i] - inner(own, start))
+        constant_part = [A[i][c] for c in constant.columns]
+        rows.append([A[i][c] - inner(constant_part, K[:, k].tolist()) for k, c in enumerate(others)])
+        right.append(b[i] - inner(constant_part, start))
 
     def whole(f: Array) -> Array:
         solution: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))

@@ -70,13 +70,13 @@ def cumulative(knots: Array, degree: int, t: Array) -> CumulativeSplines:
         C_i' = p / (t_(i+p) - t_i) B_(i, p-1).
     """
     span = np.clip(np.searchsorted(knots, t, side="right") - 1, degree, len(knots) - degree - 2)
-    places = span[:, None] - degree + np.arange(1, degree + 1)
+    indices = span[:, None] - degree + np.arange(1, degree + 1)
     values = np.cumsum(_basis(knots, degree, span, t)[:, :0:-1], axis=1)[:, ::-1]
-    factor = degree / (knots[places + degree] - knots[places])
+    factor = degree / (knots[indices + degree] - knots[indices])
     rates = factor * _basis(knots, degree - 1, span, t)
     lower = _basis(knots, degree - 2, span, t) if degree > 1 else np.zeros((len(t), 0))
     # B_(i, p-1)' from the functions of degree p - 2 that do not vanish: those with i from span - p + 2.
-    inner = places[:, 1:]
+    inner = indices[:, 1:]
     scaled = (degree - 1) * lower / (knots[inner + degree - 1] - knots[inner])
     none = np.zeros((len(t), 1))
     changes = factor * (np.hstack([none, scaled]) - np.hstack([scaled, none]))
@@ -92,10 +92,10 @@ def _basis(knots: Array, degree: int, span: Array, t: Array) -> Array:
     values = np.ones((len(t), 1))
     none = np.zeros((len(t), 1))
     for d in range(1, degree + 1):
-        places = span[:, None] - d + np.arange(1, d + 1)
-        share = values / (knots[places + d] - knots[places])
-        rising = (t[:, None] - knots[places]) * share
-        falling = (knots[places + d] - t[:, None]) * share
+        indices = span[:, None] - d + np.arange(1, d + 1)
+        share = values / (knots[indices + d] - knots[indices])
+        rising = (t[:, None] - knots[indices]) * share
+        falling = (knots[indices + d] - t[:, None]) * share
         values = np.hstack([falling, none]) + np.hstack([none, rising])
     return values
 

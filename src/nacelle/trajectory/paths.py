@@ -82,23 +82,23 @@ class Line(Trajectory):
         """The motion at times (m,) that lie in [0, duration]."""
         s, ds, dds = self._law.inside(t)
         linear, quat = self.layout.split_x(self._start)
-        way, turn = self.layout.split_v(self._way)
+        shift, rotation_vector = self.layout.split_v(self._way)
         rotation = None
-        if quat is not None and turn is not None:
-            turned = turn_motion(turn, s, ds, dds)
-            rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
+        if quat is not None and rotation_vector is not None:
+            rotated = turn_motion(rotation_vector, s, ds, dds)
+            rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
         return joined_sample(
-            self.layout, linear + s[:, None] * way, ds[:, None] * way, dds[:, None] * way, rotation
+            self.layout, linear + s[:, None] * shift, ds[:, None] * shift, dds[:, None] * shift, rotation
         )
 
 
-def _progress_limit(way: Array, limits: Array | None) -> float | None:
+def _progress_limit(displacement: Array, limits: Array | None) -> float | None:
     """The limit on s' (or s'') that keeps |way_i s'| <= limit_i."""
     if limits is None:
         return None
-    if not np.any(way):
+    if not np.any(displacement):
         raise TrajectoryError("start and end are the same: no limit gives the duration (give it)")
-    largest = float(np.max(np.abs(way) / limits))
+    largest = float(np.max(np.abs(displacement) / limits))
     return 1.0 / largest if largest > 0.0 else math.inf
 
 

@@ -164,9 +164,9 @@ def _maximum(function: Callable[[Array], Array], knots: Array) -> float:
     highest = float(values.max(initial=0.0))
     left = np.concatenate([values[:, :1], values[:, :-1]], axis=1)
     right = np.concatenate([values[:, 1:], values[:, -1:]], axis=1)
-    piece, place, which = np.nonzero((values >= left) & (values >= right) & (values > _LOW * highest))
-    low = t[piece, np.maximum(place - 1, 0)]
-    high = t[piece, np.minimum(place + 1, _SAMPLES - 1)]
+    piece, sample, which = np.nonzero((values >= left) & (values >= right) & (values > _LOW * highest))
+    low = t[piece, np.maximum(sample - 1, 0)]
+    high = t[piece, np.minimum(sample + 1, _SAMPLES - 1)]
     rows = np.arange(len(low))
     while len(low) and float(np.max(high - low)) > 1e-9 * float(knots[-1] - knots[0]):
         times = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _ZOOM)
@@ -225,8 +225,8 @@ class Timing(ABC):
     def __call__(self, t: ArrayLike) -> Progress:
         """The law at times t (...), in seconds; not-finite times give NaN."""
         times = np.asarray(t, dtype=float)
-        moved, resting = clipped(times, self.duration)
-        s, ds, dds = self.inside(moved)
+        clipped_times, resting = clipped(times, self.duration)
+        s, ds, dds = self.inside(clipped_times)
         bad = ~np.isfinite(times)
         still = np.where(bad, np.nan, 0.0)
         return Progress(np.where(bad, np.nan, s), np.where(resting, still, ds), np.where(resting, still, dds))

@@ -118,8 +118,8 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
-            known = (length > SHORTEST) & (length < np.inf)
-            points[:, layout.quaternion] /= np.where(known, length, np.nan)
+            usable = (length > SHORTEST) & (length < np.inf)
+            points[:, layout.quaternion] /= np.where(usable, length, np.nan)
     return Waypoints(layout.motion, nearest_signs(layout, points), times)
 
 
@@ -139,9 +139,9 @@ class _Reader(Columns):
         """Find the columns and their units."""
         layout, table = self.layout, self.table
         named = {"t": "t", "time": "t"}
-        wanted = [layout.x_names[k] for k in layout.linear_x]
+        required = [layout.x_names[k] for k in layout.linear_x]
         forms = (QUATERNION, ROTATIONS, _RPY) if layout.quaternion is not None else ()
-        columns = ["t", *wanted, *(name for form in forms for name in form)]
+        columns = ["t", *required, *(name for form in forms for name in form)]
         ignored = {*layout.v_names, *layout.a_names}
         for k, name in enumerate(table.names):
             name = named.get(name, name)
@@ -155,7 +155,7 @@ class _Reader(Columns):
                 self.take(name, k)
         if forms:
             self._choose_rotation(forms)
-        self.require(wanted)
+        self.require(required)
         self.stop("poses")
 
     def _choose_rotation(self, forms: tuple[tuple[str, ...], ...]) -> None:

@@ -163,8 +163,8 @@ def clean(values: Array, scale: float | None = None) -> Array:
         return _clean_symbols(values, scale)
     size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
     rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
-    for whole in (1.0, -1.0):
-        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
+    for unit in (1.0, -1.0):
+        rounded = np.where(np.abs(rounded - unit) < ROUNDING, unit, rounded)
     return np.asarray(rounded)
 
 
@@ -270,11 +270,11 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
-    whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
+    rod = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
         first=_friction(robot, p.hub),
-        second=tuple(term for listed in terms for term in listed),
+        second=tuple(term for joint_terms in terms for term in joint_terms),
         spherical=(),
         side=sign,
         end=(),
@@ -292,7 +292,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         axis=n,
         first=first,
         length=length,
-        rod=clean_parameters(whole),
+        rod=clean_parameters(rod),
         cross=hub[9] + end[9],
         drive=ActuatedJoint(actuator, root, revolute),
         passive=passive,
@@ -321,11 +321,11 @@ def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
     poses = mechanism_of(robot).assembly.motion.poses
     sign = 1.0
     for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
-        joint, other = robot.joints[near], robot.joints[far]
-        own, own_far = robot.numeric.joints[near], robot.numeric.joints[far]
-        d = product(joint.frame_successor.R.T, other.frame_predecessor.p - joint.frame_successor.p)
-        along = product(poses[own.successor].R, own_far.frame_predecessor.p - own.frame_successor.p)
-        axis = product(poses[own.successor].R, own.frame_successor.R[:, 2])
+        joint, end_joint = robot.joints[near], robot.joints[far]
+        plain, plain_far = robot.numeric.joints[near], robot.numeric.joints[far]
+        d = product(joint.frame_successor.R.T, end_joint.frame_predecessor.p - joint.frame_successor.p)
+        along = product(poses[plain.successor].R, plain_far.frame_predecessor.p - plain.frame_successor.p)
+        axis = product(poses[plain.successor].R, plain.frame_successor.R[:, 2])
         side = 1.0 if float(np.cross(first, along) @ axis) > 0.0 else -1.0
         sign = side if number == 0 else sign
         e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
@@ -337,20 +337,20 @@ def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
 
 def _check(robot: Robot, name: str, p: Parallelogram) -> None:
     """Refuse what is not one rod on a universal joint."""
-    own = robot.numeric
-    hub, wrist = own.joints[p.hub], own.joints[p.wrist]
-    near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
+    plain = robot.numeric
+    hub, wrist = plain.joints[p.hub], plain.joints[p.wrist]
+    near = product(hub.frame_successor.R.T, plain.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
     if not on_axis(near, robot.size):
         raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
-    d = arm(own, p)[1]
+    d = arm(plain, p)[1]
     if abs(float(d[2])) > TOLERANCE * robot.size:
         raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
     for what, body, frame in (
         ("hub", hub.successor, hub.frame_successor),
         ("end", wrist.predecessor, wrist.frame_predecessor),
     ):
-        seen = _seen(own, body, frame)
-        if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
+        parameters = _seen(plain, body, frame)
+        if np.max(np.abs(parameters[1:3])) > TOLERANCE * max(parameters[0] * robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
     if turns_with(mechanism_of(robot), wrist.successor):
         raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
@@ -512,8 +512,8 @@ def _gather(robot: Robot, chain: LegChain, behind: int, frame: Pose) -> Array:
     to = frame.inverse()
     for body, count, pose in chain.bodies:
         if count == behind:
-            seen = to @ pose
-            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, body))
+            pose_there = to @ pose
+            total = total + transform_parameters(pose_there.R, pose_there.p, body_parameters(robot, body))
     return clean_parameters(total)
 
 

@@ -74,8 +74,8 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
         if v.kind == "point":
             p = at.poses[v.body].p
             return np.stack([p, point_velocity(twist, p), point_acceleration(twist, rate, p)])
-        place = robot.platform_nv + robot.v_slices[v.number].start
-        motion = pack([state.u[place], u_dot[place]])
+        index = robot.platform_nv + robot.v_slices[v.number].start
+        motion = pack([state.u[index], u_dot[index]])
         if v.kind == "coordinate":
             return pack([now.q[robot.q_slices[v.number]][0], *motion])
         leg = layout.legs[v.leg]
@@ -114,26 +114,26 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
     """
     mechanism = mechanism_of(robot.numeric)
     layout = element_layout(mechanism)
-    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
-    given: dict[str, Array] = {}
+    actuator_of = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    values: dict[str, Array] = {}
     centres: list[Jet] = []
     lengths: list[float] = []
     for index, leg in enumerate(layout.legs):
         assert leg.driver is not None
-        k, arm = place[leg.driver], leg_points(mechanism, leg).arm
+        k, arm = actuator_of[leg.driver], leg_points(mechanism, leg).arm
         motion = (q[k], q_dot[k], q_ddot[k])
         driven = next(v for v in layout.variables if v.leg == index)
-        given[driven.name] = pack(motion) if arm is None else layout.components(_arm_jet(arm, *motion))
+        values[driven.name] = pack(motion) if arm is None else layout.components(_arm_jet(arm, *motion))
         # The direction of the rod does not count for where it begins.
         zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
-        rod = MeasuredLeg(layout, index, zeros | given).rods[0]
+        rod = MeasuredLeg(layout, index, zeros | values).rods[0]
         R = orientations(mechanism)[rod.points.rod.nacelle].R
         centres.append(plus_jet(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
         lengths.append(rod.points.length)
     for index, line in enumerate(_lines(mechanism, centres, lengths)):
         direction = plus_jet(NO_JET, line, 1.0 / lengths[index])
-        given[layout.directions[index, 1]] = layout.components(direction)
-    return {v.name: given[v.name] for v in layout.variables}
+        values[layout.directions[index, 1]] = layout.components(direction)
+    return {v.name: values[v.name] for v in layout.variables}
 
 
 def _arm_jet(arm: Hinge, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
@@ -169,8 +169,8 @@ def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> li
 def _row_solver(r: list[Array]) -> Callable[[list[Scalar]], Array]:
     """A function that solves r_j . v = b_j by Cramer's rule, with what does not depend on b done once."""
     if len(r) == 2:
-        one, two = r
-        normals = [pack([two[1], -two[0]]), pack([-one[1], one[0]])]
+        first, second = r
+        normals = [pack([second[1], -second[0]]), pack([-first[1], first[0]])]
     else:
         normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
     reciprocal = divide(1.0, dot(r[0], normals[0]))

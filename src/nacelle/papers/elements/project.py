@@ -157,18 +157,18 @@ class _Problem:
         n = self.robot.motion.n
         units = np.vstack([np.zeros(n), np.eye(n)])
         poses, y, _ = solved(self.robot, x)
-        found = elements_at(self.robot, poses, y, units, np.zeros(n))
-        rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in found.items()}
-        return {name: own[0, 0] for name, own in rows.items()}, {k: own[1:, 1].T for k, own in rows.items()}
+        arrays = elements_at(self.robot, poses, y, units, np.zeros(n))
+        rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in arrays.items()}
+        return {name: var[0, 0] for name, var in rows.items()}, {k: var[1:, 1].T for k, var in rows.items()}
 
     def weighted(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> tuple[Array, Array]:
         """Rows of J and what is seen less h, of a derivative, over standard deviations; twists over units."""
         rows, values = [np.zeros((0, len(self.units)))], [np.zeros(0)]
-        for name, own in self.seen.items():
-            if len(own.rows) > order:
-                root = np.linalg.cholesky(own.covariances[min(order, 1)])
-                rows.append(np.linalg.solve(root, own.across.T @ J[name] * self.units))
-                values.append(np.linalg.solve(root, own.across.T @ (own.rows[order] - h[name])))
+        for name, variable in self.seen.items():
+            if len(variable.rows) > order:
+                root = np.linalg.cholesky(variable.covariances[min(order, 1)])
+                rows.append(np.linalg.solve(root, variable.across.T @ J[name] * self.units))
+                values.append(np.linalg.solve(root, variable.across.T @ (variable.rows[order] - h[name])))
         return np.concatenate(rows), np.concatenate(values)
 
     def rates(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> Array | None:
@@ -236,20 +236,20 @@ def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _C
             )
         rows = np.concatenate([rows[:1] / norm, rows[1:]])
         across = np.linalg.svd(rows[:1])[2][1:].T
-    own = _covariance(variable.name, sigma, across)
-    rates = own if what.rate_sigma is None else _covariance(variable.name, what.rate_sigma, across)
-    return _Checked(rows, (own, rates), across)
+    C = _covariance(variable.name, sigma, across)
+    C_rate = C if what.rate_sigma is None else _covariance(variable.name, what.rate_sigma, across)
+    return _Checked(rows, (C, C_rate), across)
 
 
 def _covariance(name: str, sigma: Any, across: Array) -> Array:
     """A covariance along the directions that count."""
-    size, given = len(across), np.asarray(sigma, dtype=float)
-    C = given if given.ndim == 2 else np.diag(np.broadcast_to(given, (size,)) ** 2)
+    size, sigmas = len(across), np.asarray(sigma, dtype=float)
+    C = sigmas if sigmas.ndim == 2 else np.diag(np.broadcast_to(sigmas, (size,)) ** 2)
     usable = C.shape == (size, size) and bool(np.all(np.isfinite(C)))
-    own = across.T @ C @ across if usable else np.zeros((1, 1))
-    if not float(np.linalg.eigvalsh(own)[0]) > 0.0:
+    projected = across.T @ C @ across if usable else np.zeros((1, 1))
+    if not float(np.linalg.eigvalsh(projected)[0]) > 0.0:
         raise KinematicsError(
             f"the covariance of {name} is a standard deviation above zero, or a matrix ({size}, {size}) "
             "that is positive definite across it"
         )
-    return np.asarray(own)
+    return np.asarray(projected)

@@ -121,11 +121,11 @@ class ElementState(MeasuredState, Drawn):
     def pose(self) -> Sample:
         """Pose, twist and its derivative by linear forward kinematics: no iteration, and one solution."""
         mechanism = mechanism_of(self.robot)
-        found = native_elements(nacelle_motion, self.robot)(*self.arrays)
-        x, _ = mechanism.chart.coordinates(Pose(np.asarray(found["R"]), np.asarray(found["p"])))
+        motion = native_elements(nacelle_motion, self.robot)(*self.arrays)
+        x, _ = mechanism.chart.coordinates(Pose(np.asarray(motion["R"]), np.asarray(motion["p"])))
         for k, name in enumerate(self.robot.motion.joint_names):
-            x[..., mechanism.layout.x_index(name)] = found["joints"][..., k]
-        return Sample(x, np.asarray(found["v"]), np.asarray(found["a"]))
+            x[..., mechanism.layout.x_index(name)] = motion["joints"][..., k]
+        return Sample(x, np.asarray(motion["v"]), np.asarray(motion["a"]))
 
     def joints(self) -> JointMotion:
         """Coordinates, rates and accelerations of all joints, at the state's pose."""
@@ -134,14 +134,14 @@ class ElementState(MeasuredState, Drawn):
     @cached_property
     def inconsistency(self) -> dict[str, Array]:
         """For every variable how far it is from that of the state's own pose (...), over the robot's size."""
-        own = element_state(self.robot, *self.pose())
-        size, found = self.robot.size, {}
+        exact = element_state(self.robot, *self.pose())
+        size, distances = self.robot.size, {}
         for variable in self.layout.variables:
-            apart = np.abs(self.values[variable.name] - own.values[variable.name])
+            apart = np.abs(self.values[variable.name] - exact.values[variable.name])
             if variable.is_vector:
                 apart = np.max(apart, axis=-1)
-            found[variable.name] = apart[..., 0] / (size if is_length(self.robot, variable) else 1.0)
-        return found
+            distances[variable.name] = apart[..., 0] / (size if is_length(self.robot, variable) else 1.0)
+        return distances
 
     def check(self, tolerance: float = _CONSISTENT) -> None:
         """Check that the state closes the loops.
@@ -215,10 +215,10 @@ def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
     Base axes, from the variables of the element state in the order of models.
     """
     mechanism = mechanism_of(robot)
-    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
-    rates, seconds = seen.nacelle_rates
-    pose = seen.frames[PLATFORM].pose
-    joints = [seen.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
+    measured = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    rates, seconds = measured.nacelle_rates
+    pose = measured.frames[PLATFORM].pose
+    joints = [measured.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
     return {
         "R": pack(pose.R.tolist()),
         "p": pack(pose.p.tolist()),

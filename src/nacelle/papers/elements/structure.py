@@ -190,10 +190,10 @@ class ElementGeometry:
 
     def frame(self, joint: int, *, on_successor: bool = False) -> Pose:
         """The frame of a joint on its predecessor or successor, in the base."""
-        own = self.robot.joints[joint]
+        data = self.robot.joints[joint]
         if on_successor:
-            return self.poses[own.successor] @ own.frame_successor
-        return self.poses[own.predecessor] @ own.frame_predecessor
+            return self.poses[data.successor] @ data.frame_successor
+        return self.poses[data.predecessor] @ data.frame_predecessor
 
     def axis(self, axis: FrameAxis) -> Array:
         """An axis of a joint, unit vector (3,), base axes."""
@@ -205,8 +205,8 @@ class ElementGeometry:
 
     def local_origin(self, joint: int, body: int) -> Array:
         """The same in the frame of the body, as numbers."""
-        own = self.robot.numeric.joints[joint]
-        return np.asarray((own.frame_successor if own.successor == body else own.frame_predecessor).p)
+        data = self.robot.numeric.joints[joint]
+        return np.asarray((data.frame_successor if data.successor == body else data.frame_predecessor).p)
 
     def centre(self, hold: Hold) -> Array:
         """The point (3,), base axes, m, about which a hold rotates: a joint's, or of two axes."""
