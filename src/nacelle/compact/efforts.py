@@ -23,16 +23,13 @@ which is +F d / l on the second body at P_2 and -F d / l on the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 from nacelle.compact.actuators import node_closure_axes, rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
 from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, node_twist
-from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.sides import PlatformSides
@@ -129,7 +126,7 @@ def _with_friction(
     legs: Legs, motion: MechanismMotion, rod: SphericalRod, physics: Physics, near_wrench: Wrench, far: Wrench
 ) -> tuple[Wrench, Wrench]:
     """Wrenches on both ends of a rod, with what friction in its spherical joints adds to them."""
-    w_own, w_far = rod.sides.angular_velocities(motion)
+    w_own, w_far = (side.w for side in rod.sides.motions(motion))
     # For the rod's angular velocity, and for a moment on it as a pair of forces.
     over = scaled(divide(1.0, rod.link.length2), rod.d)
     w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
@@ -170,9 +167,7 @@ def _acts(joint: Joint, physics: Physics) -> bool:
     return bool(rubs or (physics.springs and joint.is_sprung))
 
 
-def _effort(
-    placed: Placed, index: int, axes: int, slip: Callable[[], Array], w: Array, physics: Physics
-) -> Wrench:
+def _effort(placed: Placed, index: int, axes: int, relative: Twist, physics: Physics) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
     With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
@@ -186,8 +181,7 @@ def _effort(
         placed: where the robot is.
         index: the closure.
         axes: node in whose axes all vectors are written; 0 for the base.
-        slip: gives v, where an axis needs it.
-        w: that angular velocity (3,), rad/s.
+        relative: v (3,), m/s, and w (3,), rad/s.
         physics: what is included.
     """
     joint = placed.robot.joints[index]
@@ -196,9 +190,9 @@ def _effort(
     for number, e in enumerate(node_closure_axes(placed, index, axes)):
         primitive = joint.primitives[number]
         if primitive is Primitive.SPHERICAL:
-            moment = add(moment, _axis_effort(placed, index, number, w, physics))
+            moment = add(moment, _axis_effort(placed, index, number, relative.w, physics))
             continue
-        rate = pack([dot(e, w if primitive.is_rotation else slip())])
+        rate = pack([dot(e, relative.w if primitive.is_rotation else relative.v)])
         (value,) = _axis_effort(placed, index, number, rate, physics)
         if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
@@ -218,19 +212,13 @@ def require_closures(legs: Legs, motion: MechanismMotion, forces: Required, phys
         if is_end and placed.trees.root(sides.node) is None:
             _spherical_end(legs, motion, forces, closure, physics)
             continue
-        w, w_far = sides.angular_velocities(motion)
-        w_relative = add(w_far, -w) if closure.first else add(w, -w_far)
-        slip = partial(_second_slip, legs, motion, closure)
-        effort = _effort(placed, closure.joint, sides.axes, slip, w_relative, physics)
+        w, w_far = (side.w for side in sides.motions(motion))
+        v = closure.slip(placed.trees, motion.u, motion.frames)
+        relative = Twist(v, add(w_far, -w)) if closure.first else Twist(-v, add(w, -w_far))
+        effort = _effort(placed, closure.joint, sides.axes, relative, physics)
         # Along the rates of the second side less the first.
         against = Wrench(-effort.f, -effort.n)
         on_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
-
-
-def _second_slip(legs: Legs, motion: MechanismMotion, closure: JointClosure) -> Array:
-    """Velocity of the second side of a closure relative to the first, in its axes."""
-    slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
-    return slip if closure.first else -slip
 
 
 def _spherical_end(
@@ -261,22 +249,17 @@ def require_nacelle_closures(legs: Legs, motion: MechanismMotion, forces: Requir
         if not joint.at_point:
             point = placed.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
-            slip = partial(_apart, near, far, point)
-            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), physics)
+            v = [frame.velocity_at(plus(point, -frame.pose.p)) for frame in (near, far)]
+            relative = Twist(add(v[1], -v[0]), add(far.w, -near.w))
+            force, moment = _effort(placed, c, 0, relative, physics)
             forces.on_nacelle(bodies[1], point, force, moment)
             forces.on_nacelle(bodies[0], point, -force, -moment)
         elif all(body in trees.place for body in bodies):
             nodes = [trees.place[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), physics)
+            _, moment = _effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
                 forces.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
-
-
-def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
-    """Velocity of a body of the nacelle relative to another one at a point, base axes."""
-    near, far = (frame.velocity_at(plus(point, -frame.pose.p)) for frame in (first, second))
-    return add(far, -near)
 
 
 def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:

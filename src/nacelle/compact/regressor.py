@@ -201,7 +201,7 @@ def regressor(
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     moving = motion(legs, v, a)
     power = required_power(legs, moving, [(1.0, moving)], physics)
-    return _results(legs, power, column_count(robot, columns))
+    return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -222,7 +222,7 @@ def reference_regressor(
     references = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in references]
     power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, physics)
-    return _results(legs, power, column_count(robot, columns))
+    return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
 def _turn(legs: Legs, v: Array) -> Array:
@@ -249,11 +249,6 @@ def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, physic
         power.add(inward(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight)
     _require_bodies(legs, motions, power)
     return power
-
-
-def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
-    """Y, smallest pivot and margins."""
-    return {**linear_form(legs, power, count), "margins": margins(legs)}
 
 
 def linear_form(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:

@@ -117,11 +117,6 @@ class PlatformSides(LegPoint):
         """Velocities (3,), m/s, of the leg's point and of the nacelle's."""
         return velocity(self.near(trees), u), self.platform_twist(trees, frames).v
 
-    def angular_velocities(self, motion: MechanismMotion) -> tuple[Array, Array]:
-        """Angular velocities (3,), rad/s, of the leg's node and of the nacelle's body."""
-        near, far = motion.nodes[self.node].w, motion.frames[self.body].w
-        return motion.trees.up(self.node, near, self.axes), motion.trees.down(self.axes, far)
-
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the leg's point and of the nacelle's."""
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
@@ -251,11 +246,6 @@ class LegSides(LegPoint):
         """Velocities (3,), m/s, of both points, base axes."""
         near = columns(trees, self.node, self.own, 0)
         return velocity(near, u), velocity(columns(trees, self.other, self.other_point, 0), u)
-
-    def angular_velocities(self, motion: MechanismMotion) -> tuple[Array, Array]:
-        """Angular velocities (3,), rad/s, of both nodes."""
-        near, far = (motion.trees.up(k, motion.nodes[k].w, self.axes) for k in (self.node, self.other))
-        return near, far
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the two points."""

@@ -25,7 +25,7 @@ What is decided is decided by the robot's own numbers; the numbers of the result
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -396,12 +396,12 @@ def read_leg(robot: Robot, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has a rod between spherical joints")
     if form == "parallelogram":
         return parallelogram_form(robot, index, actuators[0])
-    chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
-    if chain is None or numbers is None:
+    chain = serial_chain(robot, leg)
+    if chain is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
     if askew:
         raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
-    read = _Serial(robot, index, actuators[0], FORMS[form], (chain, numbers))
+    read = _Serial(robot, index, actuators[0], FORMS[form], FORMS[form].centred(chain))
     if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
         return _strut(read)
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
@@ -418,59 +418,53 @@ class _Serial:
         index: of the leg.
         actuator: its number.
         form: the closed form of the leg.
-        chains: the chain, and the same with the robot's own numbers.
+        chain: the chain, with its universal joint at the joint's centre.
     """
 
     robot: Robot
     index: int
     actuator: int
     form: ClosedForm
-    chains: tuple[LegChain, LegChain]
+    chain: LegChain
 
     @property
     def name(self) -> str:
         """Name of the leg."""
         return self.robot.legs[self.index].name
 
-    @cached_property
-    def chain(self) -> LegChain:
-        """The chain, with its universal joint at the joint's centre."""
-        return self.form.centred(self.chains[0])
-
-    @cached_property
-    def numbers(self) -> LegChain:
-        """The same with the robot's own numbers."""
-        return self.form.centred(self.chains[1])
-
     def gathered(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
         """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
-        return _gather(self.robot, self.chain, behind, Pose(R, p))
+        total: Array = np.zeros(10)
+        to = Pose(R, p).inverse()
+        for body, count, pose in self.chain.bodies:
+            if count == behind:
+                there = to @ pose
+                total = total + transform_parameters(there.R, there.p, body_parameters(self.robot, body))
+        return clean_parameters(total)
 
-    def numeric(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
-        """The same with the robot's own numbers."""
-        return _gather(self.robot.numeric, self.numbers, behind, Pose(R, p))
-
-    def axes(self, behind: int, e3: Array, first: Array, along: Array) -> tuple[Array, float]:
+    def axes(self, behind: int, e3: Array, first: Array) -> tuple[Array, float]:
         """Axes e_1, e_2, e_3 (columns), and 1 if the second axis of a universal joint is along e_1, else -1.
 
         Args:
             behind: number of letters before the frame that the axes are seen from.
             e3: direction of the line in that frame.
-            first: first axis at A, base axes, floats.
-            along: e3 as floats.
+            first: first axis at A, base axes.
         """
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
         if self.form.free_joint == "U":
-            body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
-            R = np.asarray(product(mechanism_of(self.robot).assembly.motion.poses[body].R, pose.R.T))
-            sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
+            body, _, pose = next(c for c in self.chain.bodies if c.behind == behind)
+            placed = mechanism_of(self.robot).assembly.motion.poses[body]
+            R = np.asarray(product(placed.R, at_sample(pose.R.T)))
+            normal = np.cross(at_sample(first), product(R, at_sample(e3)))
+            sign = 1.0 if float(product(normal, R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])
         elif self.form.free_joint == "S":
-            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else along)
+            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else e3)
         return np.stack([e1, cross(e3, e1), e3], axis=1), sign
 
-    def require_on_axis(self, what: str, mass: float, moments: Array, where: str = "axis") -> None:
-        """Refuse a body with first moments (floats) beside where its centre of mass must be."""
+    def require_on_axis(self, what: str, parameters: Array, where: str = "axis") -> None:
+        """Refuse a body whose mass and first moments (floats) are beside where its centre of mass must be."""
+        mass, *moments = parameters.tolist()
         if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {self.name!r} has its centre of mass beside its {where}")
 
@@ -506,55 +500,38 @@ class _Serial:
         )
 
 
-def _gather(robot: Robot, chain: LegChain, behind: int, frame: Pose) -> Array:
-    """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
-    total: Array = np.zeros(10)
-    to = frame.inverse()
-    for body, count, pose in chain.bodies:
-        if count == behind:
-            pose_there = to @ pose
-            total = total + transform_parameters(pose_there.R, pose_there.p, body_parameters(robot, body))
-    return clean_parameters(total)
-
-
 def _perpendicular_to(e3: Array) -> Array:
     """A unit vector perpendicular to another one."""
-    k = first_smallest(np.abs(_floats(e3)))
+    k = first_smallest(np.abs(at_sample(e3)))
     e = cross(np.eye(3)[k], e3)
     return np.asarray(e / norm(e))
 
 
-def _floats(values: Array) -> Array:
-    """Numbers to decide from."""
-    return values if values.dtype != object else at_sample(values)
-
-
 def _strut(leg: _Serial) -> LegForm:
     """A strut: [joint at A] [slide], with B behind the slide."""
-    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    chain, free_joint = leg.chain, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, unit = numbers.X, len(numbers.letters), np.eye(3)
-    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
-    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, free_joint)
+    count, X0, slide, end = len(chain.letters), chain.X[0], chain.X[-2], chain.X[-1]
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2])
-    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
-    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
-    E, sign = leg.axes(count - 1, side * slide.R[:, 2], Xn[0].R[:, 2], side * z)
+        leg.require_in_plane(at_sample(X0.R[:, 2]))
+    at_zero = dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
+    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[chain.owners[-1]]][0])
+    stroke = float(at_sample(pack([at_zero]))[0]) + q
+    side, length = (1.0 if stroke > 0.0 else -1.0), abs(stroke)
+    E, sign = leg.axes(count - 1, side * slide.R[:, 2], X0.R[:, 2])
     tube = leg.gathered(count - 1, E)
     rod = leg.gathered(count, product(slide.R.T, E), end.p)
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        cross_inertia = leg.gathered(1, unit)[9]
-        number = leg.numeric(1, unit)
-        leg.require_on_axis("cross", number[0], number[1:3])
+        ring = leg.gathered(1, np.eye(3))
+        cross_inertia = ring[9]
+        leg.require_on_axis("cross", at_sample(ring)[:3])
     if free_joint == "S":
-        leg.require_axisymmetric("tube", leg.numeric(count - 1, _floats(E)), length)
-    slider = leg.numeric(count, product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
-    leg.require_on_axis("slider", slider[0], slider[1:3])
+        leg.require_axisymmetric("tube", at_sample(tube), length)
+    slider = at_sample(rod)
+    leg.require_on_axis("slider", slider[:3])
     if free_joint == "S":
         leg.require_axisymmetric("slider", slider, length)
-    zero = -dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
     return LegForm(
         name=leg.name,
         kind="strut",
@@ -566,7 +543,7 @@ def _strut(leg: _Serial) -> LegForm:
         tube=tube,
         rod=rod,
         cross=cross_inertia,
-        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, -at_zero),
         passive=leg.passive(0, sign, outward),
     )
 
@@ -579,27 +556,26 @@ def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
 
 def _rod(leg: _Serial) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
-    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    chain, free_joint = leg.chain, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, revolute = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
-    X0, X1 = chain.X[0], chain.X[1]
+    count, revolute, X0, X1 = len(chain.letters), chain.letters[0] == "R", chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
     if revolute:
-        first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
+        first = n * (1.0 if at_sample(X1.R)[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2] if revolute else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
+        leg.require_in_plane(at_sample(n if revolute else first))
         flat = np.array([1.0, 1.0, 0.0])
-    d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
+    d = chain.X[-1].p * flat
     length = norm(d)
-    E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
+    E, sign = leg.axes(count, d * divide(1.0, length), first)
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        ring, number = leg.gathered(2, np.eye(3)), leg.numeric(2, np.eye(3))
-        leg.require_on_axis("cross", number[0], number[1:4], "centre")
+        ring = leg.gathered(2, np.eye(3))
+        leg.require_on_axis("cross", at_sample(ring)[:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     return LegForm(
