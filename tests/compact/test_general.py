@@ -14,6 +14,7 @@ from nacelle.compact.placed import WHOLE, Way
 from nacelle.compact.plan import has_bar_axes, plan_of, reason_for_tree
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.kinematics.sample_states import sample_states
 from nacelle.kinematics.solve import newton_steps
 from nacelle.model.joint import FrictionTerm, JointKind
@@ -67,7 +68,7 @@ def test_step(name: str) -> None:
     robot = robot_of(name)
     mechanism, plan = mechanism_of(robot), plan_of(robot)
     assert finds_step(plan, len(mechanism.dependent))
-    x0, y0 = plan.samples[1]
+    x0, y0 = closed_samples(robot)[1]
     way = np.random.default_rng(2).normal(size=x0.shape)
     way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
     left, apart = [], []
@@ -106,7 +107,7 @@ def loaded(name: str) -> Robot:
 @pytest.mark.parametrize("name", ["3rps", "3rrr"])
 def test_sample_states_are_closed_and_apart(name: str) -> None:
     robot = loaded(name)
-    states = plan_of(robot).samples
+    states = closed_samples(robot)
     assert len(states) == 12
     for x, y in states:
         gaps = closure_gaps(robot, configuration(robot, x, y).motion)

@@ -409,19 +409,14 @@ def leg_trees(
 
 def _last_axes(robot: Robot, frame_of: dict[int, NodeFrame]) -> list[tuple[int, Pose]]:
     """Closures with one free rotation at a node that has no other closure: the body and the joint's frame."""
-    sides = [
+    ends = [
         (body, frame, joint)
-        for joint in robot.joints
+        for index, joint in enumerate(robot.joints)
         for body, frame in (
             (joint.predecessor, joint.frame_predecessor),
             (joint.successor, joint.frame_successor),
         )
-        if body in frame_of
-    ]
-    ends = [
-        (body, frame, joint)
-        for body, frame, joint in sides
-        if not (joint.successor in frame_of and joint in robot.tree_joints)
+        if body in frame_of and not (joint.successor in frame_of and index < robot.tree)
     ]
     used = [frame_of[body][0] for body, _, _ in ends]
     return [

@@ -46,6 +46,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, at_sample, pack
 from nacelle.tree.rates import Spin
+from nacelle.tree.spanning_tree import rates_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,6 @@ class CompactPlan:
         solve: how the nacelle's balance is solved; None for up to three unknowns.
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
-        samples: sample states (x, y).
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
@@ -134,7 +134,6 @@ class CompactPlan:
     solve: SolveOrder | None = None
     determinant: float = 1.0
     dependent: SolveOrder | None = None
-    samples: tuple[tuple[Array, Array], ...] = ()
     margins: tuple[float, ...] = ()
     complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
@@ -344,8 +343,7 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
     active = active_rates(robot)
     indices: list[int] = []
     for j in robot.legs[leg].joints:
-        span = robot.v_slices[j]
-        rates = range(robot.platform_nv + span.start, robot.platform_nv + span.stop)
+        rates = rates_of(robot, (j,))
         driven = leg in parts.bars and any(rate in active for rate in rates)
         if robot.joints[j].successor not in parts.omitted or driven:
             indices += rates
@@ -355,7 +353,7 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
 def active_rates(robot: Robot) -> dict[int, int]:
     """Places in u of actuated joints of the tree, and the actuator's number."""
     return {
-        robot.platform_nv + robot.v_slices[actuator.joint].start: k
+        rates_of(robot, (actuator.joint,))[0]: k
         for k, actuator in enumerate(robot.actuators)
         if actuator.joint < robot.tree
     }

@@ -98,11 +98,7 @@ def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | N
     n = len(mechanism.independent)
     if len(plan.active_rows) != n:
         return None, 1.0
-    tables = []
-    for at in placed:
-        columns = factorised(plan, at).balance_columns
-        tables.append(np.array([[float(value) for value in column] for column in columns]).T)
-    C = np.stack(tables)
+    C = np.stack([np.array(factorised(plan, at).balance_columns, dtype=float).T for at in placed])
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
@@ -335,14 +331,14 @@ def _parts(mechanism: Mechanism, options: Way, configurations: list[Configuratio
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], options: Way) -> CompactPlan:
     mechanism = mechanism_of(robot)
-    states, configurations = closed_samples(robot), _configurations(robot, names)
+    configurations = _configurations(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, options, configurations)
         placed = [place(parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
-    first = CompactPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
+    first = CompactPlan(parts, tuple(legs), own_rows, complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)

@@ -67,15 +67,11 @@ class Line(Trajectory):
         poses = nearest_signs(layout, ends)
         self._start = poses[0]
         self._way = displacements(layout, poses)[0]
-        self._law = read_timing(
-            timing,
-            duration,
-            _progress_limit(self._way, None if speed is None else positive_limit(layout, speed, "the speed")),
-            _progress_limit(
-                self._way,
-                None if acceleration is None else positive_limit(layout, acceleration, "the acceleration"),
-            ),
+        limits = (
+            _progress_limit(layout, self._way, limit, name)
+            for limit, name in ((speed, "the speed"), (acceleration, "the acceleration"))
         )
+        self._law = read_timing(timing, duration, *limits)
         super().__init__(layout.motion, self._law.duration, self._law.knots)
 
     def inside(self, t: Array) -> Sample:
@@ -92,10 +88,13 @@ class Line(Trajectory):
         )
 
 
-def _progress_limit(displacement: Array, limits: Array | None) -> float | None:
+def _progress_limit(
+    layout: ReducedLayout, displacement: Array, limit: ArrayLike | None, name: str
+) -> float | None:
     """The limit on s' (or s'') that keeps |way_i s'| <= limit_i."""
-    if limits is None:
+    if limit is None:
         return None
+    limits = positive_limit(layout, limit, name)
     if not np.any(displacement):
         raise TrajectoryError("start and end are the same: no limit gives the duration (give it)")
     largest = float(np.max(np.abs(displacement) / limits))

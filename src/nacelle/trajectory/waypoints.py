@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,16 +48,8 @@ class Waypoints(Drawn):
         rest: bool = True,
     ) -> BSpline:
         """The B-spline through the points, at their times unless a duration or a speed is given."""
-        times = self.times if duration is None and speed is None else None
-        return BSpline(
-            self.points,
-            motion=self.motion,
-            degree=degree,
-            times=times,
-            duration=duration,
-            speed=speed,
-            rest=rest,
-        )
+        timing = self._timing(duration, speed)
+        return BSpline(self.points, motion=self.motion, degree=degree, rest=rest, **timing)
 
     def polyline(
         self,
@@ -67,16 +60,13 @@ class Waypoints(Drawn):
         acceleration: ArrayLike | None = None,
     ) -> Polyline:
         """The polyline along the points, at their times unless a duration or a speed is given."""
+        timing = self._timing(duration, speed)
+        return Polyline(self.points, motion=self.motion, blend=blend, acceleration=acceleration, **timing)
+
+    def _timing(self, duration: float | None, speed: ArrayLike | None) -> dict[str, Any]:
+        """Options of a trajectory for when its points are passed."""
         times = self.times if duration is None and speed is None else None
-        return Polyline(
-            self.points,
-            motion=self.motion,
-            times=times,
-            duration=duration,
-            speed=speed,
-            blend=blend,
-            acceleration=acceleration,
-        )
+        return {"times": times, "duration": duration, "speed": speed}
 
 
 def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Waypoints:

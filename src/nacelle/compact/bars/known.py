@@ -28,6 +28,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, pack, product
+from nacelle.tree.spanning_tree import rates_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +157,8 @@ def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     bars: dict[int, Bar] = {}
     for k in legs:
         form = read_leg(robot, k)
-        drive = robot.joints[robot.actuators[form.drive.number].joint]
-        rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
+        drive = form.drive.joint
+        (rate,) = rates_of(robot, (robot.actuators[form.drive.number].joint,))
         if form.kind == "strut":
             bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue

@@ -121,13 +121,9 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
     A, b = problem.weighted(0, h, J)
     v = problem.rates(1, {name: np.zeros(len(own)) for name, own in J.items()}, J)
     # Second derivatives of all variables at a = 0.
-    bias = element_state(robot, x, np.zeros(n) if v is None else v).values
-    a = (
-        None
-        if v is None
-        else problem.rates(2, {k: np.reshape(own, (3, -1))[2] for k, own in bias.items()}, J)
-    )
-    state = element_state(robot, x, np.zeros(n) if v is None else v, np.zeros(n) if a is None else a)
+    bias = {k: np.reshape(own, (3, -1))[2] for k, own in element_state(robot, x, v).values.items()}
+    a = None if v is None else problem.rates(2, bias, J)
+    state = element_state(robot, x, v, a)
     left = {name: own.across.T @ (own.rows[0] - h[name]) for name, own in problem.seen.items()}
     covariance = np.linalg.inv(A.T @ A) * np.outer(units, units)
     return ElementProjection(state, x, v, a, covariance, float(b @ b), len(b) - n, left, J)
@@ -175,11 +171,9 @@ class _Problem:
         """Twist or its derivative from the rates that are seen; None where they do not determine it."""
         A, b = self.weighted(order, h, J)
         smallest = 1e-9 * max(float(np.max(np.abs(A), initial=0.0)), 1e-300)
-        return (
-            _least_squares(A, b) * self.units
-            if np.linalg.matrix_rank(A, tol=smallest) == A.shape[1]
-            else None
-        )
+        if np.linalg.matrix_rank(A, tol=smallest) < A.shape[1]:
+            return None
+        return _least_squares(A, b) * self.units
 
     def require_rank(self, A: Array) -> None:
         """Check that what is seen determines the pose."""
