@@ -14,8 +14,7 @@ from nacelle.compact.placed import WHOLE, Way
 from nacelle.compact.plan import has_bar_axes, plan_of, reason_for_tree
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples
-from nacelle.kinematics.sample_states import sample_states
+from nacelle.kinematics.sample_states import closed_samples, sample_states
 from nacelle.kinematics.solve import newton_steps
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
