@@ -20,7 +20,7 @@ eliminated with constant factors: x_P = C_P^-1 (b_C - C_rest x_rest).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
@@ -288,10 +288,7 @@ class SolveOrder:
         """Eliminate a matrix (n, n), given by rows."""
         columns = [column for _, column in self.pivots]
         rows = [{column: row[column] for column in columns} for row in A]
-        factors = factorise(rows, Order(self.pivots, (), ()), frozenset())
-        # What elimination has filled stands behind other entries: sums run in the order of the pivots.
-        upper = {k: {c: row[c] for c in columns if c in row} for k, row in factors.upper.items()}
-        return replace(factors, upper=upper)
+        return factorise(rows, Order(self.pivots, (), ()), frozenset())
 
     def smallest_pivot(self, factors: Factors) -> Scalar:
         """The smallest pivot without units; what is scaled alike is compared before it is scaled."""
