@@ -21,26 +21,12 @@ import numpy as np
 from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.legs import ClosureRate, Legs, Rates
 from nacelle.compact.placed import Placed, active_rates
-from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.actuators import LeastNorm, least_norm_forces
 from nacelle.kinematics.shapes import scales
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import JointKind
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
+from nacelle.tree.actuation import joint_axes
 from nacelle.tree.spanning_tree import rates_of
-
-
-def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
-    """Unit axes (3,) of a closure's primitives in a node's axes (0: of the base); zero for spherical ones."""
-    joint = placed.robot.joints[index]
-    first, second = placed.joint_frames(index, axes)
-    return [
-        ZERO
-        if primitive is Primitive.SPHERICAL
-        else second.R[:, 1]
-        if joint.kind is JointKind.UNIVERSAL and number == 1
-        else first.R[:, primitive.axis]
-        for number, primitive in enumerate(joint.primitives)
-    ]
 
 
 def tree_rotors(placed: Placed) -> dict[int, Scalar]:
@@ -63,7 +49,8 @@ def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
         rotor = geared_inertia(joint)
         if joint.kind is JointKind.SPHERICAL or (is_zero(rotor) and index not in driven):
             continue
-        e = node_closure_axes(placed, index, closure.sides.axes)[0]
+        axis = joint_axes(joint, *placed.joint_frames(index, closure.sides.axes))[0]
+        e = axis.directions[:, 0]
         closures[index] = ClosureRate(closure, e, joint.kind is JointKind.REVOLUTE, driven.get(index), rotor)
     return closures
 

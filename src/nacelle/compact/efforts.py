@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from nacelle.compact.actuators import node_closure_axes, rotor_rates, tree_rotors
+from nacelle.compact.actuators import rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
 from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, node_twist
@@ -38,10 +38,11 @@ from nacelle.dynamics.compliance import line_between
 from nacelle.dynamics.joint_effort import axis_effort, friction_effort
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, plus, product
 from nacelle.spatial.screw import Twist, Wrench
+from nacelle.tree.actuation import joint_axes
 
 
 def require_dampers(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
@@ -187,14 +188,14 @@ def _effort(placed: Placed, index: int, axes: int, relative: Twist, physics: Phy
     joint = placed.robot.joints[index]
     force: Array = ZERO
     moment: Array = ZERO
-    for number, e in enumerate(node_closure_axes(placed, index, axes)):
-        primitive = joint.primitives[number]
-        if primitive is Primitive.SPHERICAL:
+    for number, axis in enumerate(joint_axes(joint, *placed.joint_frames(index, axes))):
+        if axis.directions.shape[1] == 3:
             moment = add(moment, _axis_effort(placed, index, number, relative.w, physics))
             continue
-        rate = pack([dot(e, relative.w if primitive.is_rotation else relative.v)])
+        e = axis.directions[:, 0]
+        rate = pack([dot(e, relative.w if axis.is_rotation else relative.v)])
         (value,) = _axis_effort(placed, index, number, rate, physics)
-        if primitive.is_rotation:
+        if axis.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
             force = add(force, scaled(value, e))
