@@ -226,7 +226,7 @@ class ImplicitSteps:
         with c.loop(0, n) as states:
             largest = states.carry("largest", c.number(0.0))
             value = c.load(x, states.index)
-            states.hand(largest, c.larger(largest, c.size(value)))
+            states.hand(largest, c.larger(largest, c.unary("abs", value)))
             target.fill(c, DERIVATIVE, states.index, c.spread(value))
         least = c.larger(c.real("*", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
         least = c.let("least", least)
@@ -260,7 +260,7 @@ class ImplicitSteps:
         inside = c.whole("<", column, self.n)
         state = c.let("state", c.choose(inside, column, self.n - 1, "whole"), "whole")
         value = c.load(x, state)
-        shift = c.let("shift", c.real("*", c.larger(c.size(value), least), c.number(DIFFERENCE)))
+        shift = c.let("shift", c.real("*", c.larger(c.unary("abs", value), least), c.number(DIFFERENCE)))
         self.target.shift(c, DERIVATIVE, state, lane, c.real("+", value, shift))
         return c.let("inverse", c.real("/", c.number(1.0), shift))
 
@@ -273,7 +273,7 @@ class ImplicitSteps:
             offset = c.let("offset", c.whole("*", columns.index, self.column), "whole")
             with c.loop(0, self.n) as rows:
                 place = c.let("entry", c.whole("+", offset, rows.index), "whole")
-                entry = c.negative(c.load(J, place))
+                entry = c.unary("-", c.load(J, place))
                 c.store(entry, E1, place)
                 c.store(entry, E2, place)
                 c.store(c.number(0.0), E2i, place)
@@ -297,7 +297,7 @@ class ImplicitSteps:
         z, w, last = ([*self._arrays(c, (f"{name}{i}" for i in range(3)))] for name in ("z", "w", "last"))
         staged = c.let("staged", self._is_set(c, "staged"), "bit")
         before = c.whole("<<", 1, self.target.counter(c, "last_level"))
-        longer = c.let("longer", c.real("*", c.as_real(before), c.argument("part")))
+        longer = c.let("longer", c.real("*", c.unary("real", before), c.argument("part")))
         weights = []
         for stage in STAGES:
             time = c.let("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
@@ -330,7 +330,7 @@ class ImplicitSteps:
             growing = c.real(">=", ratio, c.number(1.0))
             with c.when(c.bits("&", growing, c.whole(">", rounds.index, 2))):
                 c.leave(0)
-            with c.when(c.opposite(c.real("<", size, c.number(float("inf"))))):
+            with c.when(c.unary("not", c.real("<", size, c.number(float("inf"))), "bit")):
                 c.leave(0)
             rounds.hand(previous, size)
         self.target.end(c, 0)
@@ -345,11 +345,11 @@ class ImplicitSteps:
         )
         with c.loop(0, self.n) as states:
             f = [c.load(part, states.index) for part in r]
-            old = [c.let("old", c.negative(c.load(part, states.index))) for part in w]
+            old = [c.let("old", c.unary("-", c.load(part, states.index))) for part in w]
             right = [c.combination(row, f) for row in T_INVERSE]
             right[0] = c.product_sum(gamma, old[0], right[0])
             right[1] = c.product_sum(alpha, old[1], c.product_sum(beta, old[2], right[1]))
-            back = c.negative(old[1])
+            back = c.unary("-", old[1])
             right[2] = c.product_sum(alpha, old[2], c.product_sum(beta, back, right[2]))
             for part, value in zip(r, right, strict=True):
                 c.store(value, part, states.index)
@@ -367,13 +367,13 @@ class ImplicitSteps:
                 c.let("new", c.real("+", c.load(part, states.index), step))
                 for part, step in zip(w, steps, strict=True)
             ]
-            own, corrected = c.size(c.load(x, states.index)), c.number(0.0)
+            own, corrected = c.unary("abs", c.load(x, states.index)), c.number(0.0)
             for i in range(3):
                 c.store(new[i], w[i], states.index)
                 stage = c.let("stage", c.combination(T[i], new))
                 c.store(stage, z[i], states.index)
-                own = c.let("own", c.larger(own, c.size(stage)))
-                corrected = c.larger(corrected, c.size(c.combination(T[i], steps)))
+                own = c.let("own", c.larger(own, c.unary("abs", stage)))
+                corrected = c.larger(corrected, c.unary("abs", c.combination(T[i], steps)))
                 corrected = c.let("corrected", corrected)
             c.store(own, scale, states.index)
             c.store(corrected, change, states.index)
@@ -424,7 +424,7 @@ class ImplicitSteps:
             done, level = target.counter(c, "done"), target.counter(c, "level")
             ticks = c.let("ticks", c.whole(">>", TICKS, level), "whole")
             begin, part = (
-                c.let(name, c.real("*", c.as_real(value), c.number(1.0 / TICKS)))
+                c.let(name, c.real("*", c.unary("real", value), c.number(1.0 / TICKS)))
                 for name, value in (("begin", done), ("part", ticks))
             )
             h = c.let("length", c.real("*", c.argument("h"), part))

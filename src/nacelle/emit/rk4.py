@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.loop_writer import Entries, Index, SampleWriter, Vector
+from nacelle.emit.loop_writer import Index, SampleWriter, Vector
 from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, sample_count
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
@@ -339,39 +339,24 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class SampledLoop:
-    """What a sampled control has beside one that is not, in the steps of a sample.
-
-    Attributes:
-        nz: number of its states.
-        z: its states, the part of X.
-        z_made: what it gives for them.
-        u: the inputs that act on the plant, the part of X.
-        delay: after how many steps of a period what it gives acts, an integer.
-    """
-
-    nz: int
-    z: Vector
-    z_made: Entries
-    u: Vector
-    delay: str
-
-
-@dataclass(frozen=True)
 class ControlLoop:
     """A control in the steps of a sample.
 
     Attributes:
-        u_made: the inputs that it gives; may be where the derivative takes them.
+        made: the inputs that it gives; may be where the derivative takes them.
         evaluate: writes its evaluation, with a row of w.
         held: over how many steps they are held, an integer.
-        sampled: what a sampled control has beside this.
+        before: of a sampled control the inputs that have acted so far, the part of X.
+        delay: after how many steps of a period what it gives acts, an integer.
+        carried: its parts of X, z and u: each, what it becomes in a step, and its size.
     """
 
-    u_made: Entries
+    made: Vector
     evaluate: Callable[[str], None]
     held: str
-    sampled: SampledLoop | None = None
+    before: Vector | None = None
+    delay: str = ""
+    carried: tuple[tuple[Vector, Vector, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -401,7 +386,7 @@ class Rk4Loop:
     x: Vector
     at: Vector
     u: Vector
-    slope: Entries
+    slope: Vector
     total: Vector
     after: Vector
     begin: Callable[[str], None]
@@ -417,7 +402,6 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
     """Write the steps of a sample; give the number of those that are completed, an integer."""
     zero, one, two = (w.number(value) for value in (0.0, 1.0, 2.0))
     half, sixth = w.let("half", w.real("/", a.h, two)), w.let("sixth", w.real("/", a.h, w.number(6.0)))
-    sampled = None if a.control is None else a.control.sampled
     with w.rounds("step", a.steps) as steps:
         completed, x = steps.carry("completed", 0, "whole"), w.held(a.x, a.n)
         a.begin(steps.index)
@@ -448,9 +432,7 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
         w.stages(4, stage)
         w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
         # X must be finite as a whole: beside s what z and u are during this step.
-        moved: list[tuple[Vector, Entries, int]] = [(x, a.after, a.n)]
-        if sampled is not None:
-            moved += [(sampled.z, sampled.z_made, sampled.nz), (sampled.u, a.u, a.m)]
+        moved = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
         going = steps.active
         for _, new, size in moved:
             going = _all_finite(w, going, new, size)
@@ -464,12 +446,14 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
     return completed
 
 
-def _all_finite(w: SampleWriter, bit: str, vector: Entries, size: int) -> str:
+def _all_finite(w: SampleWriter, bit: str, vector: Vector, size: int) -> str:
     """Whether a bit is set, and all entries of a vector are finite."""
-    return w.fold("finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.finite(vector.get(j))), "bit")
+    return w.fold(
+        "finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.unary("finite", vector.get(j))), "bit"
+    )
 
 
-def _move(w: SampleWriter, to: Vector, vector: Entries, size: int) -> None:
+def _move(w: SampleWriter, to: Vector, vector: Vector, size: int) -> None:
     """Write a vector into another."""
     w.each(size, lambda j: to.put(j, vector.get(j)))
 
@@ -480,9 +464,9 @@ def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str)
     phase = w.let("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
     with w.when(w.whole("==", phase, 0)):
         control.evaluate(row)
-    made = control.u_made
-    if control.sampled is not None:
-        before, acts = control.sampled.u, w.whole(">=", phase, control.sampled.delay)
+    made, before = control.made, control.before
+    if before is not None:
+        acts = w.whole(">=", phase, control.delay)
         w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, made.get(j), before.get(j))))
     elif made is not a.u:
         _move(w, a.u, made, a.m)

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
+from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
 from nacelle.emit.c.parts import call
 from nacelle.emit.c.target import COptions, Interface, c_source, framed
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers
 from nacelle.emit.newton import NewtonLoop, write_newton
 from nacelle.emit.registry import TargetError
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, SampledSizes, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledSizes, sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -178,8 +178,8 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         n=size,
         y=_array(code, y),
         step=_array(code, "step"),
-        error=_array(code, "last"),
-        weights=Expressions(lambda j: f"(weights != NULL ? weights[{j}] : {zero})"),
+        error=_array(code, "last").get,
+        weights=lambda j: f"(weights != NULL ? weights[{j}] : {zero})",
         evaluate=lambda: code(call(interface.name, [y, *parameters, "step", "last"], 8) + ";"),
         tolerance="tolerance",
         rounds="rounds",
@@ -364,18 +364,17 @@ def _rk4_loop(
             passed = [x, f"{others[0]} + {row} * {others[0]}_stride", *others[1:], result]
             code(call(law.name, passed, 12) + ";")
 
-        sampled = None
+        control = ControlLoop(acting, evaluate_control, "held")
         if form is not None:
-            sampled = SampledLoop(
-                nz=form.z,
-                z=_array(code, x, form.s),
-                z_made=_array(code, "made", form.u),
-                u=_array(code, x, form.s + form.z),
+            before = _array(code, x, form.s + form.z)
+            z = _array(code, x, form.s), _array(code, "made", form.u), form.z
+            control = replace(
+                control,
+                made=_array(code, "made"),
+                before=before,
                 delay="delay",
+                carried=(z, (before, acting, m)),
             )
-        control = ControlLoop(
-            acting if form is None else _array(code, "made"), evaluate_control, "held", sampled
-        )
     return Rk4Loop(
         n=n,
         m=m,

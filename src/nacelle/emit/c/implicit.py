@@ -205,7 +205,7 @@ class StructSteps(StepTarget):
             c.store(c.load("work->x", states.index), self._given["x0"], states.index)
         with c.when("counts != NULL"):
             for place, value in enumerate(values):
-                c.store_whole(value, "counts", place)
+                c.store(value, "counts", place, "whole")
 
 
 def irk5_source(

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from nacelle.emit.c.parts import c_constant
-from nacelle.emit.loop_writer import (
-    ArrayWriter,
-    Entries,
-    Index,
-    SampleLoop,
-    SampleWriter,
-    Vector,
-)
+from nacelle.emit.loop_writer import ArrayWriter, Index, SampleLoop, SampleWriter, Vector
 from nacelle.emit.names import Identifiers
 
 _WORD = re.compile(r"[A-Za-z]\w*")
@@ -46,9 +39,13 @@ class Dialect:
     device: bool = False
     stride: int = 1
 
-    def math(self, function: str) -> str:
-        """The name of a function of the C library."""
-        return f"{function}f" if self.precision == "float" else function
+    def function(self, name: str) -> str:
+        """The function of one number that is called "abs", "sqrt" or "finite"."""
+        if self.device and name != "abs":
+            return f"nc_{name}"
+        if name == "finite":
+            return "isfinite"
+        return ("fabs" if name == "abs" else name) + ("f" if self.precision == "float" else "")
 
 
 class Statements(SampleWriter, ArrayWriter):
@@ -114,25 +111,25 @@ class Statements(SampleWriter, ArrayWriter):
         """A constant."""
         return c_constant(value, self.dialect.precision)
 
-    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+    def real(self, operator: str, a: str, b: str, kind: str = "real") -> str:
         """An operation on numbers, or a comparison of them."""
         if self.dialect.device and operator in _DEVICE:
             return f"{_DEVICE[operator]}({a}, {b})"
         return _infix(operator, a, b)
 
-    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+    def product_sum(self, a: str, b: str, c: str, kind: str = "real") -> str:
         """Give a b + c."""
         if self.dialect.device:
             return f"nc_fma({a}, {b}, {c})"
         return f"{_operand(c)} + {_operand(a)} * {_operand(b)}"
 
-    def root(self, a: str) -> str:
-        """Give √a."""
-        return f"nc_sqrt({a})" if self.dialect.device else f"{self.dialect.math('sqrt')}({a})"
-
-    def finite(self, a: str) -> str:
-        """Whether a number is finite."""
-        return f"nc_finite({a})" if self.dialect.device else f"isfinite({a})"
+    def unary(self, operator: str, a: str, kind: str = "real") -> str:
+        """An operation on one value."""
+        if operator in ("-", "not"):
+            return f"{'-' if operator == '-' else '!'}{_operand(a)}"
+        if operator == "real":
+            return f"({self.dialect.real}){_operand(a)}"
+        return f"{self.dialect.function(operator)}({a})"
 
     def whole(self, operator: str, a: Index, b: Index) -> str:
         """An operation on integers, or a comparison of them."""
@@ -147,10 +144,6 @@ class Statements(SampleWriter, ArrayWriter):
         if a == _TRUE:
             return b if operator == "&" else a
         return _infix("&&" if operator == "&" else "||", a, b)
-
-    def unless(self, a: str, b: str) -> str:
-        """Whether a is set and b is not."""
-        return self.bits("&", a, f"!{_operand(b)}")
 
     def only_if(self, condition: str, a: str) -> str:
         """Whether a bit and a condition are set."""
@@ -203,54 +196,34 @@ class Statements(SampleWriter, ArrayWriter):
                 text = f"{stage} < {k} ? {values[k - 1]} : {text}"
         return text
 
-    @contextmanager
-    def rounds(self, name: str, stop: Index) -> Iterator[StatementLoop]:
+    def rounds(self, name: str, stop: Index) -> AbstractContextManager[StatementLoop]:
         """A loop that the sample may leave before its end."""
+        return self._counted(name, 0, stop, 1, rolled=self.dialect.device)
+
+    @contextmanager
+    def _counted(
+        self, name: str, first: Index, stop: Index, step: int, *, rolled: bool = False
+    ) -> Iterator[StatementLoop]:
         own, place = self.names.inner().unique(name), len(self.lines)
-        if self.dialect.device:
+        if rolled:
             self("#pragma unroll 1")
-        with self.block(f"for ({self.dialect.whole} {own} = 0; {own} < {_operand(str(stop))}; ++{own})"):
+        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
+        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
             self.names.take(own)
             yield StatementLoop(self, own, place)
 
-    @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
+    def when(self, condition: str) -> AbstractContextManager[None]:
         """What is done only if a condition holds."""
-        with self.block(f"if ({condition})"):
-            yield
+        return self.block(f"if ({condition})")
 
-    @contextmanager
-    def where(self, bit: str) -> Iterator[None]:
-        """What is put only if a bit is set."""
-        with self.block(f"if ({bit})"):
-            yield
+    where = when
 
     # ---- functions over arrays
-
-    def negative(self, a: str, *, vector: bool = False) -> str:
-        """Give -a."""
-        return f"-{_operand(a)}"
-
-    def size(self, a: str) -> str:
-        """Give |a|."""
-        return f"{self.dialect.math('fabs')}({a})"
 
     def larger(self, a: str, b: str) -> str:
         """The larger of two numbers; NaN if one of them is."""
         first, second = self.let("first", a), self.let("second", b)
         return f"({first} > {second} || {first} != {first}) ? {first} : {second}"
-
-    def opposite(self, bit: str) -> str:
-        """Whether a bit is not set."""
-        return f"!{_operand(bit)}"
-
-    def as_real(self, a: str) -> str:
-        """An integer as a number."""
-        return f"({self.dialect.real}){_operand(a)}"
-
-    def spread(self, scalar: str) -> str:
-        """The number itself."""
-        return scalar
 
     def lanes(self, scalars: Sequence[str]) -> str:
         """The one number."""
@@ -261,8 +234,12 @@ class Statements(SampleWriter, ArrayWriter):
         """The number itself."""
         return vector
 
+    def _entry(self, array: str, index: Index, kind: str) -> str:
+        """An entry of an array; entries of numbers lie the dialect's stride apart."""
+        return f"{array}[{index if kind == 'whole' else self._offset(index)}]"
+
     def _offset(self, index: Index) -> str:
-        """The distance of an entry from the first one."""
+        """The distance of a number from the first one of its array."""
         return str(index) if self.dialect.stride == 1 else _infix("*", str(index), str(self.dialect.stride))
 
     def place(self, array: str, index: Index) -> str:
@@ -271,36 +248,23 @@ class Statements(SampleWriter, ArrayWriter):
         self(f"{self.dialect.real} *const {own} = {array} + {_operand(self._offset(index))};")
         return own
 
-    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
+    def load(self, array: str, index: Index, kind: str = "real") -> str:
         """An entry of an array, as it is here."""
-        return self.let(f"{_WORD.findall(array)[-1]}_i", f"{array}[{self._offset(index)}]")
+        if kind == "whole":
+            return self.let("whole", self._entry(array, index, kind), kind)
+        return self.let(f"{_WORD.findall(array)[-1]}_i", self._entry(array, index, kind))
 
-    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
+    def store(self, value: Index, array: str, index: Index, kind: str = "real") -> None:
         """Write an entry of an array."""
-        self(f"{array}[{self._offset(index)}] = {value};")
+        self(f"{self._entry(array, index, kind)} = {value};")
 
-    def load_whole(self, array: str, index: Index) -> str:
-        """An entry of an array of integers, as it is here."""
-        return self.let("whole", f"{array}[{index}]", "whole")
-
-    def store_whole(self, value: Index, array: str, index: Index) -> None:
-        """Write an entry of an array of integers."""
-        self(f"{array}[{index}] = {value};")
-
-    @contextmanager
-    def loop(self, first: Index, stop: Index, step: int = 1) -> Iterator[StatementLoop]:
+    def loop(self, first: Index, stop: Index, step: int = 1) -> AbstractContextManager[StatementLoop]:
         """A loop of an index."""
-        own, place = self.names.inner().unique("i"), len(self.lines)
-        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
-        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
-            self.names.take(own)
-            yield StatementLoop(self, own, place)
+        return self._counted("i", first, stop, step)
 
-    @contextmanager
-    def forever(self) -> Iterator[None]:
+    def forever(self) -> AbstractContextManager[None]:
         """A loop that is left from within the function alone."""
-        with self.block("for (;;)"):
-            yield
+        return self.block("for (;;)")
 
     def leave(self, result: Index) -> None:
         """Return from within the function."""
@@ -341,17 +305,6 @@ class StatementLoop(SampleLoop):
     def count(self, name: str) -> None:
         """Add one to a variable."""
         self._code(f"++{name};")
-
-
-class Expressions(Entries):
-    """A vector that is read, from how its entry of an index is written."""
-
-    def __init__(self, entry: Callable[[Index], str]) -> None:
-        self._entry = entry
-
-    def get(self, j: Index) -> str:
-        """Entry j."""
-        return self._entry(j)
 
 
 class ArrayVector(Vector):

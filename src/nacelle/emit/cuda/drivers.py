@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
+from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
 from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
 from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, ValuePlaces, statements
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers, entry_name
 from nacelle.emit.newton import NewtonLoop, newton_sizes, write_newton
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -283,8 +283,8 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         n=n,
         y=unknowns,
         step=frame.vector(code, dy),
-        error=frame.vector(code, error),
-        weights=Expressions(lambda j: f"(weights ? weights[{j}] : 0)"),
+        error=frame.vector(code, error).get,
+        weights=lambda j: f"(weights ? weights[{j}] : 0)",
         evaluate=lambda: code(*body),
         tolerance="tolerance",
         rounds="cap + 1",
@@ -436,17 +436,17 @@ def rk4_kernel(
 
     law_loop = None
     if control is not None:
-        memory = None
+        law_loop = ControlLoop(acts_on, evaluate_control, "held")
         if form is not None:
-            memory = SampledLoop(
-                nz=form.z,
-                z=frame.vector(code, x, n),
-                z_made=frame.vector(code, waiting, m),
-                u=frame.vector(code, x, n + form.z),
+            before = frame.vector(code, x, n + form.z)
+            z = frame.vector(code, x, n), frame.vector(code, waiting, m), form.z
+            law_loop = replace(
+                law_loop,
+                made=frame.vector(code, waiting),
+                before=before,
                 delay="delay",
+                carried=(z, (before, acts_on, m)),
             )
-        gives = acts_on if form is None else frame.vector(code, waiting)
-        law_loop = ControlLoop(gives, evaluate_control, "held", memory)
 
     def store(following: str) -> None:
         row = f"({following} / every - 1) * {found.n}"

@@ -74,7 +74,7 @@ class ColumnSteps(StructSteps):
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change one of them."""
-        c.store_whole(value, "wholes", COUNTERS.index(name))
+        c.store(value, "wholes", COUNTERS.index(name), "whole")
 
     def tile(self, program: str) -> tuple[str, int]:
         """The columns of a program's inputs and results."""

@@ -145,7 +145,7 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     c = _function(width, f"void @{verb}_tile(ptr %arrays, ptr %steps, ptr %tile, i64 %sample, i64 %count)")
     whole = c.whole("==", "%count", width)
     for i, size, array, place in _variables(c, sizes, first):
-        moved = c.whole("!=", c.load_whole("%steps", i), 0) if pack else "true"
+        moved = c.whole("!=", c.load("%steps", i, "whole"), 0) if pack else "true"
         rows = c.place(array, c.whole("*", "%sample", size))
         with c.when(moved):
             few = f"ptr {rows}, ptr {place}, i64 {size}, i64 {size}, i64 %count"
@@ -180,7 +180,7 @@ def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
     c = _function(width, "void @pack_shared(ptr %arrays, ptr %steps, ptr %tile)")
     for i, size, array, place in _variables(c, sizes, 0):
-        with c.when(c.whole("==", c.load_whole("%steps", i), 0)):
+        with c.when(c.whole("==", c.load("%steps", i, "whole"), 0)):
             c(f"call void @v_pack_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 {width})")
     return c.text()
 
@@ -189,7 +189,7 @@ def none_shared(sizes: Sequence[int]) -> str:
     """Write a function that says whether every input has rows of its own for every sample."""
     c, all_ = _function(1, "i1 @none_shared(ptr %steps)"), "true"
     for i in (i for i, size in enumerate(sizes) if size):
-        all_ = c.value(f"and i1 {c.whole('!=', c.load_whole('%steps', i), 0)}, {all_}")
+        all_ = c.value(f"and i1 {c.whole('!=', c.load('%steps', i, 'whole'), 0)}, {all_}")
     return c.text(f"i1 {all_}")
 
 

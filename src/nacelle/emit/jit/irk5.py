@@ -137,11 +137,11 @@ class NativeSteps(StepTarget):
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer that lives through the steps."""
-        return c.load_whole(self.array(c, "counters"), COUNTERS.index(name))
+        return c.load(self.array(c, "counters"), COUNTERS.index(name), "whole")
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change one of them."""
-        c.store_whole(value, self.array(c, "counters"), COUNTERS.index(name))
+        c.store(value, self.array(c, "counters"), COUNTERS.index(name), "whole")
 
     def _place(self, c: ArrayWriter, program: str, index: Index) -> str:
         tile = "%tile" if program == DERIVATIVE else f"%{program}"
@@ -151,7 +151,7 @@ class NativeSteps(StepTarget):
         """Store a vector into a tile."""
         assert isinstance(c, Lines)
         place = self._place(c, program, index)
-        c(f"store {c.kind(True)} {vector}, ptr {place}, align {8 * self.width}")
+        c(f"store {c.type} {vector}, ptr {place}, align {8 * self.width}")
 
     def shift(self, c: ArrayWriter, program: str, index: Index, lane: int, value: str) -> None:
         """Store a number into a lane of a tile."""
@@ -161,7 +161,7 @@ class NativeSteps(StepTarget):
         """Load a vector of results."""
         assert isinstance(c, Lines)
         place = self._place(c, program, c.whole("+", index, self.plans[program].result))
-        return c.value(f"load {c.kind(True)}, ptr {place}, align {8 * self.width}")
+        return c.value(f"load {c.type}, ptr {place}, align {8 * self.width}")
 
     def evaluate(self, c: ArrayWriter, program: str) -> None:
         """Evaluate a program."""
@@ -179,7 +179,7 @@ class NativeSteps(StepTarget):
     def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
         """Store the counts."""
         for place, value in enumerate(values):
-            c.store_whole(value, "%counts", place)
+            c.store(value, "%counts", place, "whole")
 
 
 class Irk5(ImplicitIntegrator):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import stride
-from nacelle.emit.jit.loops import Lanes, SharedRow, TileVector
+from nacelle.emit.jit.loops import Lanes, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -67,8 +67,8 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
         n=n,
         y=TileVector(t, "%tile", 0),
         step=TileVector(t, "%tile", plan.result),
-        error=TileVector(t, "%tile", plan.result + n),
-        weights=SharedRow(t, "%weights"),
+        error=TileVector(t, "%tile", plan.result + n).get,
+        weights=t.shared_row("%weights"),
         evaluate=lambda: t(f"call void @{prefix}tiles(ptr %tile, i64 1)"),
         tolerance=t.argument("tolerance"),
         rounds=t.whole("+", "%cap", 1),

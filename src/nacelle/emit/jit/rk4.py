@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.loops import Lanes, RegisterVector, SharedRow, TileVector
+from nacelle.emit.jit.loops import Lanes, RegisterVector, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -33,7 +33,6 @@ from nacelle.emit.rk4 import (
     IntegrationTask,
     Integrator,
     Rk4Loop,
-    SampledLoop,
     sizes,
     write_rk4,
 )
@@ -75,11 +74,11 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
     """
     t, (n, m, k) = Lanes(width, False, f"define void @nacelle_v_rk4({_PARAMETERS})", "v_"), sizes
     whole, first = _states(sizes, control), ""
-    state = t.after("%tile", stride(plan, width))
+    state, acting = t.after("%tile", stride(plan, width)), TileVector(t, "%tile", n)
 
     def load_inputs(begin: str, target: TileVector, size: int) -> None:
-        source = SharedRow(t, t.place("%u", begin))
-        t.each(size, lambda j: target.put(j, source.get(j)))
+        source = t.shared_row(t.place("%u", begin))
+        t.each(size, lambda j: target.put(j, source(j)))
 
     def begin(step: str) -> None:
         nonlocal first
@@ -89,7 +88,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
     def evaluate(stage: Index) -> None:
         if control is None and stage != 2:
             row = t.whole("*", "%u.stage", (int(stage) + 1) // 2)
-            load_inputs(t.whole("+", first, row), TileVector(t, "%tile", n), m)
+            load_inputs(t.whole("+", first, row), acting, m)
         t("call void @v_tiles(ptr %tile, i64 1)")
 
     law, room = None, "%tile"
@@ -102,18 +101,13 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
             t.each(place, lambda j: taken.put(j, TileVector(t, state, 0).get(j)))
             t(f"call void @c_tiles(ptr {rows}, i64 1)")
 
-        sampled = None
+        law = ControlLoop(TileVector(t, rows, made), evaluate_control, "%held")
         if control.memory is not None:
             # The tile has room for s alone: more would overwrite p.
             room = t.after(rows, stride(control.plan, width))
-            sampled = SampledLoop(
-                nz=control.memory,
-                z=TileVector(t, state, n),
-                z_made=TileVector(t, rows, made + m),
-                u=TileVector(t, state, place),
-                delay="%delay",
-            )
-        law = ControlLoop(TileVector(t, rows, made), evaluate_control, "%held", sampled)
+            z = TileVector(t, state, n), TileVector(t, rows, made + m), control.memory
+            before = TileVector(t, state, place)
+            law = replace(law, before=before, delay="%delay", carried=(z, (before, acting, m)))
 
     def store(following: str) -> None:
         # A lane that has failed keeps its last finite state, but stores NaN.
@@ -129,7 +123,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         m=m,
         x=TileVector(t, state, 0),
         at=TileVector(t, "%tile", 0),
-        u=TileVector(t, "%tile", n),
+        u=acting,
         slope=TileVector(t, "%tile", plan.result),
         total=RegisterVector(),
         after=RegisterVector(),

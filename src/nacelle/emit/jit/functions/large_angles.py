@@ -26,7 +26,7 @@ def two_over_pi_table(prefix: str) -> str:
 
 def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     """Write the reduction of one angle, not negative: r, what its rounding has lost, quarter turns."""
-    bits = f.bits(a)
+    bits = f.bits_of(a)
     field = f.value(f"call i64 @llvm.smax.i64(i64 {f.integers('lshr', bits, 52)}, i64 {_LEAST_EXPONENT})")
     m = f.integers("or", f.integers("and", bits, 2**52 - 1), 2**52)
     # The bit of 2/π of weight 2^-b makes 2^(e-b) m: the first that counts is that of b = e - 1.
@@ -63,7 +63,7 @@ def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     lost = f.product_sum(rest, half_pi, f.product_sum(part, half_pi_rest, lost))
     r, lost = f.sum_and_rest(r, lost)
     sign = f.integers("shl", above, 63)
-    r, lost = (f.double(f.integers("xor", f.bits(value), sign)) for value in (r, lost))
+    r, lost = (f.double(f.integers("xor", f.bits_of(value), sign)) for value in (r, lost))
     return r, lost, quarters
 
 
