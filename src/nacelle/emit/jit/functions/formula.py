@@ -47,18 +47,18 @@ class Formula(Lanes):
         self._table = f"@{prefix}{name}.numbers"
         self._numbers: dict[float, int] = {}
 
-    def ended(self, *values: str) -> str:
+    def function_text(self, *values: str) -> str:
         """The text of the function, which gives these values, and of its table."""
-        return self.tabled(f"{self.result} {self.given(*values)}")
+        return self.text(f"{self.result} {self.record(*values)}")
 
-    def tabled(self, result: str) -> str:
+    def text(self, result: str = "void") -> str:
         """The text of the function, which ends by returning a result, and of its table."""
         table = ", ".join(f"{self.type} {splat(number, self.width)}" for number in self._numbers)
         count = f"[{len(self._numbers)} x {self.type}]"
         head = f"{self._table} = internal constant {count} [{table}], align {8 * self.width}\n\n"
-        return (head if self._numbers else "") + self.text(result)
+        return (head if self._numbers else "") + super().text(result)
 
-    def given(self, *values: str) -> str:
+    def record(self, *values: str) -> str:
         """What the function gives: a value, or one of several vectors."""
         if len(values) == 1:
             return values[0]

@@ -80,7 +80,7 @@ def atan2(formula: Callable[..., Formula]) -> str:
     t, change = (f.double(f.integers("xor", f.bits_of(part), flip)) for part in (t, change))
     angle, lost = f.sum_and_rest(f.mul(octants, f.number(QUARTER_PI[0])), t)
     change = f.product_sum(octants, f.number(QUARTER_PI[1]), f.add(lost, change))
-    return f.ended(f.with_sign(f.add(angle, change), "%y"))
+    return f.function_text(f.with_sign(f.add(angle, change), "%y"))
 
 
 def _scaled(f: Formula, n: str, d: str, *, far: str, near: str) -> tuple[str, str]:
@@ -123,7 +123,7 @@ def exp(formula: Callable[..., Formula]) -> str:
     for exponent in (first, f.integers("sub", k, first)):
         power = f.mul(power, f.double(f.integers("shl", exponent, 52)))
     power = f.choose(f.real(">", "%x", f.number(_MOST)), f.number(math.inf), power)
-    return f.ended(f.choose(f.real("<", "%x", f.number(_LEAST)), f.number(0.0), power))
+    return f.function_text(f.choose(f.real("<", "%x", f.number(_LEAST)), f.number(0.0), power))
 
 
 def tanh(formula: Callable[..., Formula]) -> str:
@@ -137,7 +137,7 @@ def tanh(formula: Callable[..., Formula]) -> str:
     high, low = (f.mul(part, power) for part in f.sum_and_rest(r, _change(f, r, lost)))
     above, below = (_sum_of_three(f, power, f.number(one), high, low) for one in (-1.0, 1.0))
     quotient, rest = f.quotient(above, below)
-    return f.ended(f.with_sign(f.add(quotient, rest), "%x"))
+    return f.function_text(f.with_sign(f.add(quotient, rest), "%x"))
 
 
 def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> DoubleDouble:
@@ -177,7 +177,7 @@ def sincos(formula: Callable[..., Formula]) -> str:
     sine, cosine = _turned(f, *_reduced_angle(f, a))
     large = f.any(f.real(">", a, f.number(LARGEST)))
     f(f"br i1 {large}, label %large, label %usual", "usual:")
-    f(f"ret {f.result} {f.given(sine, cosine)}", "large:")
+    f(f"ret {f.result} {f.record(sine, cosine)}", "large:")
     both = f"{f.type} {sine}, {f.type} {cosine}"
     mended = f.value(f"call {f.result} @{f.prefix}sincos_lanes({f.type} %x, {both})")
     texts = (
@@ -185,12 +185,12 @@ def sincos(formula: Callable[..., Formula]) -> str:
         _large(Formula(1, f.prefix, "sincos_large", "x", fma=f.fma, pair=True)),
         _lanes(formula("sincos_lanes", "x sine cosine", pair=True)),
     )
-    return "\n\n".join([*texts, f.ended(mended)])
+    return "\n\n".join([*texts, f.function_text(mended)])
 
 
 def _large(f: Formula) -> str:
     """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
-    return f.ended(*_turned(f, *large_angles.angle_reduction(f, f.size("%x"))))
+    return f.function_text(*_turned(f, *large_angles.angle_reduction(f, f.size("%x"))))
 
 
 def _lanes(f: Formula) -> str:
@@ -208,7 +208,9 @@ def _lanes(f: Formula) -> str:
     a = f.size("%x")
     finite = f.real("<", a, f.number(math.inf))
     large = f.bits("&", finite, f.real(">", a, f.number(LARGEST)))
-    return f.ended(f.choose(large, f.lanes(sines), "%sine"), f.choose(large, f.lanes(cosines), "%cosine"))
+    return f.function_text(
+        f.choose(large, f.lanes(sines), "%sine"), f.choose(large, f.lanes(cosines), "%cosine")
+    )
 
 
 def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
