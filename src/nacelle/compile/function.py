@@ -43,10 +43,9 @@ def differentiable(
     """
     from nacelle.compile.on_jax import OnJax
     from nacelle.compile.on_torch import OnTorch, ProgramOperator
-    from nacelle.emit.jax import jax
-    from nacelle.emit.torch import torch
+    from nacelle.emit.python.differentiable import LIBRARIES
 
-    {"jax": jax, "torch": torch}[target]()  # before the work of tracing
+    LIBRARIES[target].module()  # before the work of tracing
     if specification.derivatives:
         raise CompileError(
             f"functions of the target {target!r} have all derivatives: leave `derivatives` out, and "

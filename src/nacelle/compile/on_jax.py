@@ -26,12 +26,12 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled, arguments_of, batches_of
-from nacelle.emit.jax import function, jax
-from nacelle.errors import CompileError
-from nacelle.program.derivative import cotangent, directional_program
+from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable, Differentiable
+from nacelle.compile.compiled import batches_of
+from nacelle.emit.python.differentiable import JAX
 from nacelle.program.program import Program
+
+jax = JAX.module
 
 
 @dataclass(eq=False)
@@ -40,13 +40,11 @@ class Operation:
 
     Attributes:
         main: the program.
-        part: its name in the cache.
         base: what it is the tangent or the cotangent of; None for others.
         moving: for a tangent, the inputs of the base that have one.
     """
 
     main: Derivable
-    part: str = "program"
     base: Operation | None = None
     moving: tuple[int, ...] | None = None
     _tangents: dict[tuple[int, ...], Operation] = field(default_factory=dict)
@@ -68,26 +66,20 @@ class Operation:
     @cached_property
     def evaluated(self) -> Callable[..., Any]:
         """The single operations."""
-        return function(self.program)
+        return JAX.function(self.program)
 
     def tangent(self, moving: tuple[int, ...]) -> Operation:
         """From all inputs, and tangents of those that move, to the tangents of the results."""
         if moving not in self._tangents:
             names = [self.program.inputs[k].name for k in moving]
             whole = len(moving) == len(self.program.inputs)
-            part = f"{self.part} tangent" + ("" if whole else f" by {' '.join(names)}")
-            made = self.main.derived(
-                part, lambda: directional_program(self.program, by=None if whole else names)
-            )
-            self._tangents[moving] = Operation(Derivable(made, self.main.derived), part, self, moving)
+            self._tangents[moving] = Operation(self.main.tangent(None if whole else names), self, moving)
         return self._tangents[moving]
 
     @cached_property
     def cotangent(self) -> Operation:
         """From all inputs and the cotangents of the results to those of the inputs."""
-        part = f"{self.part} cotangent"
-        made = self.main.derived(part, lambda: cotangent(self.program))
-        return Operation(Derivable(made, self.main.derived), part, self)
+        return Operation(self.main.cotangent(), self)
 
 
 @cache
@@ -164,57 +156,18 @@ _STEPS = 20
 _PIECES = 8
 
 
-class OnJax(Compiled):
-    """A compiled physics function of JAX's arrays.
-
-    Attributes:
-        target: "jax".
-        inputs: names and shapes of its arguments.
-        outputs: names and shapes of its results.
-    """
+class OnJax(Differentiable):
+    """A compiled physics function of JAX's arrays, which XLA compiles; its step is a program."""
 
     def __init__(
         self, main: Derivable, closing: Closing | None = None, step: Derivable | None = None
     ) -> None:
-        """Keep a program; XLA compiles it when it is first called.
+        super().__init__(main.program, "jax", closing, step)
+        self._main = main
 
-        Args:
-            main: the program.
-            closing: what is done with the pose before.
-            step: the program of its step, where there are unknowns.
-        """
-        super().__init__(main.program, None, "jax")
-        self._main, self._closing, self._step = main, closing, step
-
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
-        """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
-
-        Args:
-            *arrays: the inputs in order; or by name. Unknowns of a model (y) may be left out; where they are
-                given, iteration starts from them.
-            threads: nothing here; XLA has its own.
-            **named: inputs by name.
-
-        Returns:
-            One array (..., *shape) if the function has one output, else a dict of arrays by name.
-        """
-        del threads
-        starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
-        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
-        values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
+    def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
         flat, batch = self._flat(values)
-        results = self._jitted(*(flat.get(name) for name in self.inputs))
-        shaped = {
-            variable.name: result.reshape(batch + variable.shape)
-            for variable, result in zip(self._signature.outputs, results, strict=True)
-        }
-        return next(iter(shaped.values())) if len(shaped) == 1 else shaped
-
-    def bind(self, **buffers: Any) -> Bound:
-        """Refuse: JAX's arrays are never written."""
-        raise CompileError(
-            f"{self.name} is a function of JAX, whose arrays cannot be bound: call jax.jit of it"
-        )
+        return self._jitted(*(flat.get(name) for name in self.inputs)), batch
 
     def _flat(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The inputs as arrays (..., size) of one type, by name; and the batch of all."""
@@ -254,7 +207,7 @@ class OnJax(Compiled):
 
 def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
     """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
-    newton = _newton(function(step.program), closing)
+    newton = _newton(JAX.function(step.program), closing)
     slope = Operation(step).tangent((1,))
 
     def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
