@@ -23,8 +23,8 @@ from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
 from nacelle.emit.irk5_steps import REPORTED
-from nacelle.emit.newton import NOT_FINITE, Rules, newton_sizes
-from nacelle.emit.rk4 import require_delay, sizes
+from nacelle.emit.newton import NOT_FINITE, NewtonResult, Rules, newton_sizes
+from nacelle.emit.rk4 import Rk4Result, require_delay, sizes
 from nacelle.errors import DeviceError
 from nacelle.program.program import Program
 
@@ -246,38 +246,6 @@ def _is_aligned(arrays: Sequence[tuple[Any, str]]) -> bool:
 # ---- newton's iteration and the Runge-Kutta method on the device, on rows of numbers
 
 
-@dataclass(frozen=True)
-class DeviceSolution:
-    """What Newton's method found, on the device.
-
-    Attributes:
-        y: the unknowns (n, N).
-        iterations: steps taken (N,).
-        status: 0 converged, 1 the iteration cap was reached, 2 a step or an error was not finite (N,).
-    """
-
-    y: Any
-    iterations: Any
-    status: Any
-
-
-@dataclass(frozen=True)
-class DeviceMotion:
-    """Motions from many initial states, on the device.
-
-    Attributes:
-        x: the states after every so many steps (stored, n, N); NaN from where one was not finite.
-        final: the last finite states (n, N).
-        completed: steps to the last finite state (N,).
-        status: 0 all steps were completed, 2 a state was not finite (N,).
-    """
-
-    x: Any
-    final: Any
-    completed: Any
-    status: Any
-
-
 class DeviceNewton:
     """Newton's iteration around a step program.
 
@@ -297,8 +265,8 @@ class DeviceNewton:
             self._loaded[own] = LoadedDriver(made, self.options, self.program.name)
         return self._loaded[own]
 
-    def solve(self, y0: Any, p: Any, rules: Rules) -> DeviceSolution:
-        """Solve for every sample.
+    def solve(self, y0: Any, p: Any, rules: Rules) -> NewtonResult:
+        """Solve for every sample; y is (n, N), on the device.
 
         Args:
             y0: where to start (n, N).
@@ -323,7 +291,7 @@ class DeviceNewton:
         ]
         if count:
             driver.run(arguments, count)
-        return DeviceSolution(y, taken, status)
+        return NewtonResult(y, taken, status)
 
 
 class DeviceRk4:
@@ -371,8 +339,8 @@ class DeviceRk4:
         every: int = 0,
         held: int = 1,
         delay: int = 0,
-    ) -> DeviceMotion:
-        """Integrate from every initial state.
+    ) -> Rk4Result:
+        """Integrate from every initial state; x is (stored, n, N) and final (n, N), on the device.
 
         Args:
             x0: initial states (n, N); X (n + nz + m, N) in the sampled form.
@@ -413,7 +381,7 @@ class DeviceRk4:
         if count:
             driver.run(arguments, count)
         status = module.where(completed < steps, NOT_FINITE, 0)
-        return DeviceMotion(kept, final, completed, status)
+        return Rk4Result(kept, final, completed, status)
 
 
 @dataclass(frozen=True)

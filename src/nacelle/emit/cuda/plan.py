@@ -25,13 +25,10 @@ Which values a thread holds in registers, and which are put aside, is chosen as 
 
 The order of operations for a thread with a hundred registers: candidates, and the best of them.
 
-To the orders of the native target (`nacelle.emit.jit.order`) two are added:
-
-- *depth first*: from the results, of two operands first the one that needs more values at once;
-- *clusters*: always the small group of operations next that leaves the fewest values alive.
-
-Each is made eager: an operation that frees a register comes as soon as its operands are there. The best is
-the one with the fewest loads and stores of values that the registers do not hold.
+To the orders of the native target (`nacelle.emit.jit.order`) one is added, *clusters*: always the small group
+of operations next that leaves the fewest values alive, made eager: an operation that frees a register comes
+as soon as its operands are there. The best is the one with the fewest loads and stores of values that the
+registers do not hold.
 """
 
 from __future__ import annotations
@@ -43,6 +40,7 @@ from typing import Literal
 from nacelle.emit.jit import order as native
 from nacelle.emit.jit.plan import fuse
 from nacelle.emit.schedule import Slots, assign_slots
+from nacelle.program.graph import depth_first
 from nacelle.program.program import Instruction, Program
 
 Code = tuple[Instruction | None, ...]
@@ -147,9 +145,7 @@ def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
     flow = flow_of(code)
     listed = [native.order(code, results, registers + _SPARE_IN_ORDER)]
     if len(flow.given) <= _LONG:
-        wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
-        made = fewest_values_first(wanted, flow), clusters(flow)
-        listed += [native.eager(order, flow.needs, flow.users) for order in made]
+        listed.append(native.eager(_Clusters(flow).order(), flow.needs, flow.users))
     return min(listed, key=lambda order: set_aside(order, flow, results, registers))
 
 
@@ -159,38 +155,11 @@ def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], register
     return native.moves(order, flow.reads, kept, registers)
 
 
-def fewest_values_first(results: Sequence[int], flow: Flow) -> list[int]:
-    """From the results down, the operand that needs more values at once first (Sethi and Ullman 1970)."""
-    label: dict[int, int] = {}
-    for k in flow.given:
-        below = sorted((label[a] for a in flow.needs[k]), reverse=True)
-        label[k] = max((n + place for place, n in enumerate(below)), default=1)
-    done: dict[int, None] = {}
-    for root in results:
-        _make(root, flow, label, done)
-    return list(done)
-
-
-def _make(root: int, flow: Flow, label: Mapping[int, int], done: dict[int, None]) -> None:
-    """Add an operation and what it needs, operands of the highest label first."""
-    stack = [root]
-    while stack:
-        k = stack[-1]
-        missing = [a for a in flow.needs[k] if a not in done]
-        if k not in done and missing:
-            stack += sorted(missing, key=lambda a: (label[a], a))
-            continue
-        stack.pop()
-        done[k] = None
-
-
-def clusters(flow: Flow) -> list[int]:
-    """Always next the operation, with all that it needs, that leaves the fewest values alive."""
-    return _Clusters(flow).order()
-
-
 class _Clusters:
-    """Clusters that can be made next: for each operation that needs few others the values it leaves alive."""
+    """Always next the operation, with all that it needs, that leaves the fewest values alive.
+
+    Of those that can be made next: for each operation that needs few others the values it leaves alive.
+    """
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -208,12 +177,8 @@ class _Clusters:
                 self._weigh([k for k in self.flow.given if k not in self.done], limit)
                 continue
             best = min(self.figures, key=lambda k: (self.figures[k], k))
-            cluster: dict[int, None] = dict.fromkeys(self.done)
-            size = len(cluster)
-            _make(best, self.flow, {k: k for k in self.flow.given}, cluster)
-            new = list(cluster)[size:]
             touched: dict[int, None] = {}
-            for k in new:
+            for k in depth_first([best], self._missing):
                 self.done[k] = None
                 self.figures.pop(k, None)
                 for a in self.flow.reads[k]:
@@ -222,6 +187,10 @@ class _Clusters:
                 touched.update(dict.fromkeys(self.flow.users[k]))
             self._weigh([k for k in touched if k not in self.done], limit)
         return list(self.done)
+
+    def _missing(self, k: int) -> list[int]:
+        """The operations that one needs and that are not made, the last of the program first."""
+        return sorted((a for a in self.flow.needs[k] if a not in self.done), reverse=True)
 
     def _weigh(self, changed: Sequence[int], limit: int) -> None:
         """Weigh operations anew, and those above them as far as a cluster reaches."""
