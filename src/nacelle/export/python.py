@@ -16,6 +16,7 @@ from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python.arrays import statements
 from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, readme, watch_words
 from nacelle.export.entry import Entry
+from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import Vectors
 from nacelle.program.program import Variable, spans
 from nacelle.spatial.scalar import Array
@@ -247,17 +248,24 @@ def evaluate(label, inputs):
 '''
 
 
-def numpy_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
-    """Write all files of a NumPy package, by their path in it."""
-    name = package.name
-    about = (
-        f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
-        "broadcast, and compute in double. A function with one result gives an array, others give a dict "
-        "of arrays by name."
-    )
-    iterated = f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
-    files = {f"{name}.py": _numpy_module(package)}
-    return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
+class NumpyTarget(ExportTarget):
+    """A module that needs NumPy alone."""
+
+    name = "numpy"
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files."""
+        name = package.name
+        about = (
+            f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
+            "broadcast, and compute in double. A function with one result gives an array, others give a dict "
+            "of arrays by name."
+        )
+        iterated = (
+            f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
+        )
+        files = {f"{name}.py": _numpy_module(package)}
+        return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
 
 
 def _numpy_module(package: Package) -> str:
@@ -345,23 +353,28 @@ def evaluate(label, inputs):
 '''
 
 
-def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
-    """Write all files of a CasADi package, by their path in it."""
-    module = f"{package.name}_casadi"
-    about = [
-        f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
-        f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
-        "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
-        "The counts below are those of the programs as written; CasADi may rewrite products with "
-        "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal control "
-        "export with `smooth`.",
-    ]
-    iterated = (
-        "`close_legs()` gives the Newton step dy and the error at y and x. In an optimal control problem "
-        "make y a variable with the constraint dy = 0."
-    )
-    files = {f"{module}.py": _casadi_module(package)}
-    return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
+class CasadiTarget(ExportTarget):
+    """A module that builds functions of CasADi."""
+
+    name = "casadi"
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files."""
+        module = f"{package.name}_casadi"
+        about = [
+            f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
+            f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
+            "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
+            "The counts below are those of the programs as written; CasADi may rewrite products with "
+            "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal "
+            "control export with `smooth`.",
+        ]
+        iterated = (
+            "`close_legs()` gives the Newton step dy and the error at y and x. In an optimal control problem "
+            "make y a variable with the constraint dy = 0."
+        )
+        files = {f"{module}.py": _casadi_module(package)}
+        return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
 
 
 def _casadi_module(package: Package) -> str:

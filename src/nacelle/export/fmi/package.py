@@ -11,11 +11,12 @@ import platform
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files as resources
 from pathlib import Path
 
 from nacelle.compile import make_program
+from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.names import remark
 from nacelle.errors import ExportError
@@ -28,6 +29,7 @@ from nacelle.export.entry import Entry, Wanted
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
 from nacelle.export.loop import assembly_entry
+from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -149,6 +151,15 @@ const char *model_advance(double *values, double *memory, double h)
 {advance}
 }}
 """
+
+
+@dataclass(frozen=True)
+class FmiTarget(ExportTarget):
+    """An FMU: one file (`fmi_file`)."""
+
+    name = "fmi"
+    controller: Controller | None = None
+    plant: bool = False
 
 
 def wanted_for_fmi(wanted: Wanted) -> Wanted:
