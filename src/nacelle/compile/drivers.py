@@ -1,10 +1,9 @@
 """Newton's iteration and Runge-Kutta methods around compiled physics, of one robot or of many.
 
-Fixed steps of many robots at once: each its own numbers, inputs and state; on the processor or a device.
-
-The derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every
-robot (`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot
-are among the parameters of the native loop around it.
+Of many robots at once, on the processor or a device, each has its own numbers, inputs and state. The
+derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every robot
+(`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot are
+among the parameters of the native loop around it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Compiling a physics function: for this machine, a device, and libraries that differentiate.
-
-Compiling for libraries that differentiate: JAX and PyTorch.
-"""
+"""Compiling a physics function: for this machine, a device, and libraries that differentiate."""
 
 from __future__ import annotations
 

@@ -8,14 +8,12 @@ A solve x = A^-1 b is differentiated as a whole, not through its elimination:
 so that derivatives keep the kind of the solve and share its factorisation after lowering. Functions with
 kinks (abs, min, max, where, sign) have the derivative of the branch that is taken, sign and floor have 0.
 
-Derivatives of a program in a direction, as programs of their own.
-
 For a program y = f(x), x and y all inputs and outputs,
 
     tangent      (x, dx)     ->  dy    = J(x) dx         outputs "d_OUTPUT", inputs "d_INPUT"
     cotangent    (x, y_bar)  ->  x_bar = J(x)^T y_bar    outputs "INPUT_bar", inputs "OUTPUT_bar"
 
-J the exact Jacobian (`nacelle.program.derivative`), never formed: three to four times the operations of f,
+J the exact Jacobian, never formed: three to four times the operations of f,
 where the entries of J take as many times as f has inputs or outputs. Both are linear in their direction,
 operation by operation, and are programs: they can be differentiated again.
 """

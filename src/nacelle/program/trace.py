@@ -1,6 +1,6 @@
 """Tracing: calling a function with symbols to get the program that it computes.
 
-Symbols: scalars that record what is done with them, so that ordinary array code can be traced.
+Symbols are scalars that record what is done with them, so that ordinary array code can be traced.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """Drivers in C, Newton and Runge-Kutta: loops around a program, in files beside those of the program.
 
-Sizes are constants of the source; nothing is allocated.
-
-Newton's iteration in C, around the entry of a program for one sample.
-
-The status is 0 if all went well, 1 if the cap was reached, 2 if a number was not finite.
-
-The Runge-Kutta method with a fixed step in C, around the entry of a program for one sample.
-
-The status is 0 if all went well, 2 if a number was not finite.
+They are around the entry of a program for one sample. Sizes are constants of the source; nothing is
+allocated. The status is 0 if all went well, 1 if Newton's cap was reached, 2 if a number was not finite.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ No heap, no globals, nothing kept between calls. Two entries:
 The body is in the source once. For one sample its arrays are the caller's; for a batch they are tiles
 in which the samples lie side by side, and the loop over a tile is one that compilers vectorise. A call of
 sin, cos, tanh, exp or atan2 would keep them from it, so these have parts of their own.
-
-How C is written, the names that a program has in it, and the frame of a header.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Running kernels and drivers on a device: the one home of CuPy.
 
 CuPy compiles by NVRTC, keeps what it has compiled in its own cache, and gives memory and streams. Data stays
-on the device: arrays come as CuPy arrays or by DLPack, and results are CuPy arrays.
-
-Newton's iteration and the Runge-Kutta method on the device, on rows of numbers.
-
-Arrays are structures of arrays: (size, N), numbers of a row side by side.
+on the device: arrays come as CuPy arrays or by DLPack, and results are CuPy arrays. They are structures of
+arrays: (size, N), numbers of a row side by side.
 """
 
 from __future__ import annotations

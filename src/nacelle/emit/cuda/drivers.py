@@ -4,12 +4,8 @@ The registers are all the body's; vectors that a loop keeps between evaluations 
 entry a thread. Numbers of a sample that have no room there lie in scratch columns of global memory, which the
 cache holds: those that are read most often get room in shared memory first.
 
-Newton's iteration on the device: a thread solves a sample, by the rules of `nacelle.emit.newton`.
-
-The Runge-Kutta method with a fixed step on the device: a thread integrates a sample from begin to end.
-
-The vectors of a sample are columns of shared memory: the state, the argument of the derivative, its value and
-the sum of them.
+A thread solves a sample by the rules of `nacelle.emit.newton`, or integrates it from begin to end; its
+columns are then the state, the argument of the derivative, its value and the sum of them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ speed. So values are put aside by choice: the one needed last makes room (Belady
 of the block's shared memory, and is loaded where it is needed again. Inputs lie in shared memory already and
 need no store.
 
-Operations of a program as a graphics processor has them.
-
 Division and root have slow paths that cut a straight-line program into blocks, and cost as much as twenty
 products. In the *fast* form a quotient is a product with a reciprocal,
 
@@ -22,8 +20,6 @@ In both forms products that only sums use are fused into them (`nacelle.emit.jit
 
 Which values a thread holds in registers, and which are put aside, is chosen as in native code
 (`nacelle.emit.jit.order`), but no value is in memory beforehand: inputs are read once, into registers.
-
-The order of operations for a thread with a hundred registers: candidates, and the best of them.
 
 To the orders of the native target (`nacelle.emit.jit.order`) one is added, *clusters*: always the small group
 of operations next that leaves the fewest values alive, made eager: an operation that frees a register comes

@@ -1,11 +1,8 @@
 """The target "cuda": a program as one CUDA source, its kernels behind the header.
 
-The statements of a laid-out program: one state, or two side by side, by functions of the header.
-
-Kernels that evaluate a program for many states, as text.
-
-Arrays are structures of arrays: entry j of a variable of state i is at `base[j * ld + i]`, ld the distance of
-rows in numbers. Variables that all states share are at `base[j]`. There are two kernels:
+Kernels evaluate a laid-out program for many states, one state a thread or two side by side. Arrays are
+structures of arrays: entry j of a variable of state i is at `base[j * ld + i]`, ld the distance of rows in
+numbers. Variables that all states share are at `base[j]`. There are two kernels:
 
 - NAME_tiled, on devices of compute capability 9 and later: a persistent grid of which each block computes
   a tile of states while the copy engine brings the rows of the next one, by tensor maps. Rows begin at

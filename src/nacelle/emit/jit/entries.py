@@ -1,9 +1,8 @@
 """LLVM IR text of the entries of a kernel: a batch of rows, and one sample.
 
-LLVM IR text that moves rows of arrays (N, size) into tiles, vectors over the samples, and back.
-
-W rows are read as vectors along the row and turned by shuffles in registers, W x W numbers at a time, into
-vectors over the samples; results go back the same way.
+Rows of arrays (N, size) are moved into tiles, vectors over the samples, and back: W rows are read as vectors
+along the row and turned by shuffles in registers, W x W numbers at a time, into vectors over the samples;
+results go back the same way.
 """
 
 from __future__ import annotations

@@ -9,13 +9,9 @@ moves is hard, so a few orders are made, the moves that each would cost are coun
 
 Each is then made *eager*: an operation that frees a register comes as soon as its operands are there.
 
-Which values are held in registers, and which are loaded from memory when they are read.
-
 A value stays in a register until it makes room. The one needed last goes first (Belady), but those that are
 in memory anyway (inputs, constants, values stored before) go before those that would have to be stored: a
 store takes the place of an operation on some processors, a load runs beside them.
-
-The order of operations for a processor that waits: others run while a value is being made.
 
 An order with few values alive has long runs in which every operation needs the one before it. Processors
 look ahead by some dozen operations only. Here the next operation is chosen among those within a *window* of

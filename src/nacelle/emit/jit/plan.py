@@ -14,8 +14,6 @@ The plan is made once for a program and then written out for any vector width:
 
 Compilers allocate registers too, but not knowing that a value is in the tile they store it again on
 the stack before they load it: explicit loads save those stores.
-
-How native code is laid out for a family of machines.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ cancel, or the sign of a zero, is +0 by the reference and may be -0 there. That 
 and no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for
 a sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of
 the other sign. On other machines zeros have the signs of the reference.
-
-Native code in memory, and what its callers share: memory for its tiles, addresses, threads.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Each scalar of an input is the column `name[..., k]`, so an operation is one call of the library for all
 samples, and inputs without a batch are shared by broadcasting. Libraries differ in few words (`Dialect`).
-
-Programs as lines of Python over arrays of a library: NumPy, CasADi, JAX, PyTorch.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python import target as python_source
 from nacelle.emit.python.arrays import describe, function_name, python_constant
-from nacelle.emit.registry import Kernel, Target, register
+from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import Slots, arguments, assign_slots, schedule
 from nacelle.program.program import ARITY, Program
 
@@ -223,9 +223,4 @@ class TileKernel:
         return evaluate
 
 
-def kernel(program: Program) -> Kernel:
-    """Make a kernel of a program."""
-    return TileKernel(program)
-
-
-register(Target("numpy", source, kernel))
+register(Target("numpy", source, TileKernel))

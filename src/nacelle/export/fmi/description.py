@@ -1,9 +1,8 @@
 """The descriptions of an FMU: its variables, modelDescription.xml and buildDescription.xml.
 
-The variables of an FMU: named scalars with units and start values, in groups that lie side by side.
-
-A variable's value reference is its place in the table; 0 is the time. The emitted C reads and writes a
-group as an array from the place of its first variable on.
+Variables are named scalars with units and start values, in groups that lie side by side. A variable's value
+reference is its place in the table; 0 is the time. The emitted C reads and writes a group as an array from
+the place of its first variable on.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The pass over a program: identities found, used, and checked at other samples.
 
-Identities of programs whose numbers are run-time inputs.
-
-Identities are sought in the body, in which the prepared numbers are inputs as the state is. The samples vary
-every number of the robot: what is equal at all of them holds for all robots of the description. After each
-step the program is split anew, so that products of prepared numbers that it brings are prepared, too.
+Where numbers are run-time inputs, identities are sought in the body, in which the prepared numbers are inputs
+as the state is. The samples vary every number of the robot: what is equal at all of them holds for all robots
+of the description. After each step the program is split anew, so that products of prepared numbers that it
+brings are prepared, too.
 """
 
 from __future__ import annotations

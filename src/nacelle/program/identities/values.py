@@ -30,12 +30,8 @@ on a relation between transcendental functions. (A `where` is evaluated as it is
 side of its condition, two at least on each; one condition in a program is, since two would need samples for
 all their combinations.)
 
-Samples of the inputs of a program, at which its values are compared.
-
-First-order effects of rounding on the values of a program, in random directions.
-
-Every direction changes each number of the program by about one unit of rounding, at random, and follows what
-that does to the values, to first order:
+**Changes by rounding**, to first order, in random directions. Every direction changes each number of the
+program by about one unit of rounding, at random, and follows what that does to the values, to first order:
 
     numbers       constants and inputs change once each: what a value owes to the rounding of the robot's
     numbers operations    every operation changes its result as well: what double precision makes of a value
