@@ -68,15 +68,15 @@ class Derivable:
 
     def tangent(self, by: Sequence[str] | None = None) -> Derivable:
         """J dx, from all inputs and the tangents of those that are named, or of all."""
-        words = "tangent" if by is None else f"tangent by {' '.join(by)}"
-        return self._next(words, lambda: directional_program(self.program, by=by))
+        label = "tangent" if by is None else f"tangent by {' '.join(by)}"
+        return self._next(label, lambda: directional_program(self.program, by=by))
 
     def cotangent(self) -> Derivable:
         """J^T y_bar, from all inputs and the cotangents of the results."""
         return self._next("cotangent", lambda: cotangent(self.program))
 
-    def _next(self, words: str, make: Callable[[], Program]) -> Derivable:
-        part = f"{self.part} {words}"
+    def _next(self, label: str, make: Callable[[], Program]) -> Derivable:
+        part = f"{self.part} {label}"
         return replace(self, program=self.derived(part, make), part=part)
 
 

@@ -176,13 +176,13 @@ def step_rows(driver: Any, rows: Array) -> Array:
     that leads no further than the state is from zero, and that converges as a whole.
     """
     n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
-    given = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
+    states = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
     options = {}
     if isinstance(driver, NumpyIrk5):
         # One of its steps has as many evaluations as many explicit ones.
-        given, options = given[:1], {"halvings": 0}
+        states, options = states[:1], {"halvings": 0}
     lengths = []
-    for row in given:
+    for row in states:
         h = _STEP
         for _ in range(_TIMES):
             far = np.max(np.abs(_led(driver, row, h, options)), initial=0.0) / np.max(np.abs(row))
@@ -190,7 +190,7 @@ def step_rows(driver: Any, rows: Array) -> Array:
                 break
             h /= max(_SHORTER, 2.0 * far) if np.isfinite(far) else _SHORTER**3
         lengths.append(h)
-    return np.column_stack([given, lengths])
+    return np.column_stack([states, lengths])
 
 
 def step_results(driver: Any, rows: Array) -> Array:

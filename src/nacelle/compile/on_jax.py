@@ -86,8 +86,8 @@ class Operation:
 def _primitive() -> Any:
     """The primitive of JAX; its parameter is the operation."""
     ad, batching, mlir = (import_module(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
-    made: Any = import_module("jax.extend.core").Primitive("nacelle")
-    made.multiple_results = True
+    primitive: Any = import_module("jax.extend.core").Primitive("nacelle")
+    primitive.multiple_results = True
 
     def evaluated(*values: Any, operation: Operation) -> list[Any]:
         return list(operation.evaluated(*values))
@@ -118,32 +118,30 @@ def _primitive() -> Any:
             raise NotImplementedError(f"{operation.program.name} is not linear in what is transposed")
         along = instantiated(weights)
         if operation.moving is None:
-            made = base.tangent(tuple(range(count)))(*at, *along)
+            primitive = base.tangent(tuple(range(count)))(*at, *along)
             # Cotangents of the base's results have tangents of them.
-            return [None] * count + made
+            return [None] * count + primitive
         bars = base.cotangent(*at, *along)
         return [None] * count + [bars[k] for k in operation.moving]
 
-    def batched(values: Sequence[Any], places: Sequence[Any], *, operation: Operation) -> Any:
-        size = next(
-            value.shape[place] for value, place in zip(values, places, strict=True) if place is not None
-        )
-        moved = [
+    def batched(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
+        size = next(value.shape[axis] for value, axis in zip(values, axes, strict=True) if axis is not None)
+        batched_values = [
             jax().numpy.broadcast_to(value, (size, *value.shape))
-            if place is None
-            else jax().numpy.moveaxis(value, place, 0)
-            for value, place in zip(values, places, strict=True)
+            if axis is None
+            else jax().numpy.moveaxis(value, axis, 0)
+            for value, axis in zip(values, axes, strict=True)
         ]
-        results = operation(*moved)
+        results = operation(*batched_values)
         return results, [0] * len(results)
 
-    made.def_impl(lambda *values, operation: jax().jit(operation.evaluated)(*values))
-    made.def_abstract_eval(shapes)
-    ad.primitive_jvps[made] = jvp
-    ad.primitive_transposes[made] = transposed
-    batching.primitive_batchers[made] = batched
-    mlir.register_lowering(made, mlir.lower_fun(evaluated, multiple_results=True))
-    return made
+    primitive.def_impl(lambda *values, operation: jax().jit(operation.evaluated)(*values))
+    primitive.def_abstract_eval(shapes)
+    ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = transposed
+    batching.primitive_batchers[primitive] = batched
+    mlir.register_lowering(primitive, mlir.lower_fun(evaluated, multiple_results=True))
+    return primitive
 
 
 # ---- compiled physics as functions of JAX: they jit, vmap and differentiate
@@ -179,8 +177,8 @@ class OnJax(Differentiable):
         shapes = {name: self.inputs[name] for name in arrays}
         batches, batch = batches_of(self.name, shapes, list(arrays.values()))
         return {
-            name: array.astype(kind).reshape(*own, math.prod(shapes[name]))
-            for (name, array), own in zip(arrays.items(), batches, strict=True)
+            name: array.astype(kind).reshape(*batch_shape, math.prod(shapes[name]))
+            for (name, array), batch_shape in zip(arrays.items(), batches, strict=True)
         }, batch
 
     @cached_property
@@ -201,8 +199,8 @@ class OnJax(Differentiable):
             batch = jnp.broadcast_shapes(*(value.shape[:-1] for value in values.values()))
             return program(*(jnp.broadcast_to(v, (*batch, v.shape[-1])) for v in values.values()))
 
-        made: Callable[..., Any] = jax().jit(run)
-        return made
+        result: Callable[..., Any] = jax().jit(run)
+        return result
 
 
 def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
@@ -222,8 +220,8 @@ def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
             return y, slope(y, x, dx)[0]
 
         solved.defjvp(rule)
-        made: Callable[..., Any] = solved
-        return made
+        result: Callable[..., Any] = solved
+        return result
 
     free, warm = implicit(lambda x: newton(x, None)), implicit(newton)
     return lambda x, y: free(x) if y is None else warm(x, y)
@@ -269,13 +267,13 @@ def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:
     return newton
 
 
-def _with_unit(jnp: Any, x: Any, place: slice) -> Any:
+def _with_unit(jnp: Any, x: Any, quaternion: slice) -> Any:
     """A pose with its quaternion brought to unit length."""
-    quat = x[..., place]
-    return x.at[..., place].set(quat / jnp.sqrt(jnp.sum(quat * quat, axis=-1, keepdims=True)))
+    quat = x[..., quaternion]
+    return x.at[..., quaternion].set(quat / jnp.sqrt(jnp.sum(quat * quat, axis=-1, keepdims=True)))
 
 
-def _nearer(jnp: Any, x: Any, first: Any, place: slice) -> Any:
+def _nearer(jnp: Any, x: Any, first: Any, quaternion: slice) -> Any:
     """A pose with that one of its two quaternions that is nearer to another pose's."""
-    along = jnp.sum(x[..., place] * first[place], axis=-1, keepdims=True)
-    return x.at[..., place].multiply(jnp.where(along < 0.0, -1.0, 1.0).astype(x.dtype))
+    along = jnp.sum(x[..., quaternion] * first[quaternion], axis=-1, keepdims=True)
+    return x.at[..., quaternion].multiply(jnp.where(along < 0.0, -1.0, 1.0).astype(x.dtype))

@@ -53,8 +53,8 @@ class ProgramOperator(Operator):
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Native on the processor, PyTorch's operations elsewhere."""
         if any(value.device.type != "cpu" for value in values):
-            made: tuple[Any, ...] = self._operations(*values)
-            return made
+            outputs: tuple[Any, ...] = self._operations(*values)
+            return outputs
         module, kind = torch(), values[0].dtype
         # Flat inputs and outputs, whatever their shapes are.
         inputs = [
@@ -64,12 +64,12 @@ class ProgramOperator(Operator):
             for value, variable in zip(values, self.program.inputs, strict=True)
         ]
         results = self._native(*inputs)
-        listed = list(results.values()) if isinstance(results, dict) else [results]
+        arrays = list(results.values()) if isinstance(results, dict) else [results]
         return tuple(
             module.from_numpy(np.ascontiguousarray(result).reshape(len(values[0]), -1)).to(kind)
             if result.size
             else module.zeros((len(values[0]), math.prod(variable.shape)), dtype=kind)
-            for result, variable in zip(listed, self.program.outputs, strict=True)
+            for result, variable in zip(arrays, self.program.outputs, strict=True)
         )
 
     @cached_property
@@ -224,12 +224,12 @@ class OnTorch(Differentiable):
 
     def _flat(self, values: dict[str, Any], module: Any) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The inputs as tensors (N, size) of one type on one device, by name; and the batch of all."""
-        given = [value for value in values.values() if isinstance(value, module.Tensor)]
-        kinds = [value.dtype for value in given if value.is_floating_point()]
+        tensors_given = [value for value in values.values() if isinstance(value, module.Tensor)]
+        kinds = [value.dtype for value in tensors_given if value.is_floating_point()]
         kind = kinds[0] if kinds else module.float64
         for other in kinds[1:]:
             kind = module.promote_types(kind, other)
-        like = {"dtype": kind, "device": given[0].device if given else None}
+        like = {"dtype": kind, "device": tensors_given[0].device if tensors_given else None}
         tensors = {name: module.as_tensor(value, **like) for name, value in values.items()}
         shapes = {name: self.inputs[name] for name in tensors}
         _, batch = batches_of(self.name, shapes, list(tensors.values()))
@@ -240,8 +240,8 @@ class OnTorch(Differentiable):
         }, batch
 
 
-def _with_unit(module: Any, x: Any, place: slice) -> Any:
+def _with_unit(module: Any, x: Any, quaternion: slice) -> Any:
     """Poses (N, nx) with their quaternions brought to unit length."""
-    quat = x[:, place]
+    quat = x[:, quaternion]
     unit = quat / module.linalg.vector_norm(quat, dim=-1, keepdim=True)
-    return module.cat([x[:, : place.start], unit, x[:, place.stop :]], dim=-1)
+    return module.cat([x[:, : quaternion.start], unit, x[:, quaternion.stop :]], dim=-1)

@@ -97,8 +97,8 @@ class LuLoops:
             spread = [c.spread(value) for value in entry]
             # Vectors end at the diagonal; the first of them may begin before the column.
             with c.loop(0, k, self.width) as rows:
-                place = c.whole("-", c.whole("-", k, self.width), rows.index)
-                self._reduce(c, spread, column, unknowns, place)
+                first_row = c.whole("-", c.whole("-", k, self.width), rows.index)
+                self._reduce(c, spread, column, unknowns, first_row)
 
     def _column(self, c: ArrayWriter, k: str) -> list[str]:
         offset = c.whole("*", k, self.stride)
@@ -124,14 +124,14 @@ class LuLoops:
         def scaled(row: str) -> str:
             return c.let("scaled", c.real("*", self._magnitude(c, column, row), c.load(scales, row)))
 
-        own = scaled(k)
+        diagonal = scaled(k)
         with c.loop(c.whole("+", k, 1), self.n) as rows:
-            largest, place = rows.carry("largest", own), rows.carry("place", k, "whole")
+            largest, place = rows.carry("largest", diagonal), rows.carry("place", k, "whole")
             entry = scaled(rows.index)
             more = c.let("more", c.real(">", entry, largest), "bit")
             rows.hand(largest, c.choose(more, entry, largest))
             rows.hand(place, c.choose(more, rows.index, place, "whole"))
-        enough = c.real(">=", own, c.real("*", largest, c.number(_PREFERENCE)))
+        enough = c.real(">=", diagonal, c.real("*", largest, c.number(_PREFERENCE)))
         chosen = c.let("chosen", c.choose(enough, k, place, "whole"), "whole")
         c.store(chosen, c.argument("pivots"), k, "whole")
         with c.when(c.whole("!=", chosen, k)):

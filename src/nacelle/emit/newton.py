@@ -227,7 +227,7 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
     """Write the iteration of a sample; give its status and the number of steps taken, integers."""
     zero, one = w.number(0.0), w.number(1.0)
     with w.rounds("round", a.rounds) as rounds:
-        status, taken = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
+        status, steps = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
         a.evaluate()
         step, error = w.held(a.step, a.n), w.let("left", a.error(0))
 
@@ -252,8 +252,8 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
         with w.where(w.bits("|", going, last)):
             w.each(a.n, lambda j: y.put(j, w.real("+", y.get(j), w.real("*", scale, step.get(j)))))
         rounds.leave_unless(going)
-        rounds.count(taken)
-    return status, taken
+        rounds.count(steps)
+    return status, steps
 
 
 def newton_sizes(program: Program) -> tuple[int, int]:

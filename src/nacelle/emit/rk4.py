@@ -212,35 +212,35 @@ def sizes(program: Program, control: Program | None = None, *, sampled: bool = F
     Raises:
         ValueError: if a program is of another form, or the form is sampled and there is no control.
     """
-    taken = [variable.size for variable in program.inputs]
-    given = [variable.size for variable in program.outputs]
-    if len(taken) != 3 or given != taken[:1]:
+    input_sizes = [variable.size for variable in program.inputs]
+    output_sizes = [variable.size for variable in program.outputs]
+    if len(input_sizes) != 3 or output_sizes != input_sizes[:1]:
         raise ValueError(
             f"{program.name} is not a derivative program: inputs (x, u, p), output dx, got the sizes "
-            f"{taken} and {given}"
+            f"{input_sizes} and {output_sizes}"
         )
-    n, m, k = taken
+    n, m, k = input_sizes
     if control is None:
         if sampled:
             raise ValueError(f"{program.name} has no control that could be sampled")
         return Sizes(n, m, k)
-    taken = [variable.size for variable in control.inputs]
-    given = [variable.size for variable in control.outputs]
+    input_sizes = [variable.size for variable in control.inputs]
+    output_sizes = [variable.size for variable in control.outputs]
     if sampled:
-        nz = taken[0] - n if taken else -1
-        if len(taken) != 3 or nz < 0 or taken[2] < k or given != [m + nz]:
+        nz = input_sizes[0] - n if input_sizes else -1
+        if len(input_sizes) != 3 or nz < 0 or input_sizes[2] < k or output_sizes != [m + nz]:
             raise ValueError(
                 f"{control.name} is no sampled control program of {program.name}: inputs ([s; z], w, P) and "
-                f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {taken} and "
-                f"{given}"
+                f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {input_sizes} "
+                f"and {output_sizes}"
             )
-        return Sizes(n + nz + m, taken[1], taken[2], SampledSizes(n, nz, m))
-    if len(taken) != 3 or [taken[0], taken[2]] != [n, k] or given != [m]:
+        return Sizes(n + nz + m, input_sizes[1], input_sizes[2], SampledSizes(n, nz, m))
+    if len(input_sizes) != 3 or [input_sizes[0], input_sizes[2]] != [n, k] or output_sizes != [m]:
         raise ValueError(
             f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
-            f"sizes {n}, any, {k} and {m}, got {taken} and {given}"
+            f"sizes {n}, any, {k} and {m}, got {input_sizes} and {output_sizes}"
         )
-    return Sizes(n, taken[1], k)
+    return Sizes(n, input_sizes[1], k)
 
 
 class NumpyRk4(Integrator):
@@ -273,7 +273,7 @@ class NumpyRk4(Integrator):
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))
         completed = np.zeros(task.count, dtype=np.int64)
         left = np.arange(task.count)
-        given = np.empty((task.count, 0 if self._control is None else self._control.size))
+        outputs = np.empty((task.count, 0 if self._control is None else self._control.size))
         n, m, k = self._derivative.inputs
         with np.errstate(all="ignore"):
             for step in range(task.steps):
@@ -282,17 +282,17 @@ class NumpyRk4(Integrator):
                 phase, stages, before = step % task.held, task.stages(step), final[left]
                 if self._control is not None:
                     if phase == 0:
-                        given[left] = self._control(
+                        outputs[left] = self._control(
                             before[:, : self._control.inputs[0]],
                             np.broadcast_to(stages[0], (len(left), len(stages[0]))),
                             p[left],
                             threads,
                         )
-                    acting = given[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
+                    acting = outputs[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
                     stages = (acting,) * 3
                 x = self._stepped(before[:, :n], stages, p[left, :k], h, threads)
                 if self.sizes.sampled is not None:
-                    x = np.concatenate([x, given[left, m:], stages[0]], axis=1)
+                    x = np.concatenate([x, outputs[left, m:], stages[0]], axis=1)
                 finite = np.all(np.isfinite(x), axis=1)
                 left = left[finite]
                 final[left] = x[finite]
@@ -432,12 +432,12 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
         w.stages(4, stage)
         w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
         # X must be finite as a whole: beside s what z and u are during this step.
-        moved = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
+        updates = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
         going = steps.active
-        for _, new, size in moved:
+        for _, new, size in updates:
             going = _all_finite(w, going, new, size)
         steps.leave_unless(going)
-        for old, new, size in moved:
+        for old, new, size in updates:
             _move(w, old, new, size)
         steps.count(completed)
         following = w.let("following", w.whole("+", steps.index, 1), "whole")
@@ -464,9 +464,9 @@ def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str)
     phase = w.let("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
     with w.when(w.whole("==", phase, 0)):
         control.evaluate(row)
-    made, before = control.made, control.before
+    control_output, before = control.made, control.before
     if before is not None:
         acts = w.whole(">=", phase, control.delay)
-        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, made.get(j), before.get(j))))
-    elif made is not a.u:
-        _move(w, a.u, made, a.m)
+        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, control_output.get(j), before.get(j))))
+    elif control_output is not a.u:
+        _move(w, a.u, control_output, a.m)

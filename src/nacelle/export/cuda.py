@@ -150,11 +150,11 @@ def _pair(a: KernelArgument, real: str) -> list[str]:
 
 def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     """The function that evaluates a program: the tiled kernel where it can run, else the plain one."""
-    own = [a for a in layout.inputs if a.size]
+    inputs = [a for a in layout.inputs if a.size]
     written = [a for a in layout.outputs if a.size]
     size = layout.options.bytes
     ends = [text for a in written for text in (a.name, f"{a.name}_ld")]
-    plain = [text for a in own for text in (a.name, f"{a.name}_ld")]
+    plain = [text for a in inputs for text in (a.name, f"{a.name}_ld")]
     lines = [
         launch_head(layout, name),
         "{",
@@ -164,16 +164,16 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     ]
     if made.tiled is not None:
         across = THREADS * made.tiled.states
-        lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in own)};"]
-        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*own, *written)]
+        lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in inputs)};"]
+        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*inputs, *written)]
         mapped = [
             f"nc_map_of((CUtensorMap *)&{a.name}_map, {a.name}, {size}, {a.size}, n, {a.name}_ld, {across})"
-            for a in own
+            for a in inputs
         ]
         joint = "\n        && "
         lines += [
             f"    if ({joint.join(['capability >= 90', *aligned, *mapped])}) {{",
-            *_launched(made.tiled, [*(f"{a.name}_map" for a in own), *ends, "n"], across, 8),
+            *_launched(made.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8),
             "    }",
         ]
     lines += [*_launched(made.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
@@ -448,7 +448,7 @@ class CudaTarget(ExportTarget):
                 used = made.tiled or made.plain
                 notes.setdefault(entry.label, []).append(f"In {real}: {_note(used)}")
         name = package.name
-        closed = next((found.closed for found in references.values() if found.closed is not None), None)
+        closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
         files = {f"include/{name}.h": _header(package, declared)}
         files |= {f"src/{file}": text for file, text in sources.items()}
         files["src/nacelle_cuda.cuh"] = HEADER.lstrip()

@@ -149,9 +149,9 @@ def _earlier(out: Path) -> set[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     root = out.resolve()
-    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    files = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
     # Nothing outside the folder is ever touched.
-    return {name for name in listed if root in (root / name).resolve().parents}
+    return {name for name in files if root in (root / name).resolve().parents}
 
 
 # ---- exporting
@@ -200,14 +200,14 @@ class Export(Shown):
             "name": self.name,
             "target": self.target,
             "files": list(self.files),
-            "functions": {label: {"total": own.total, **asdict(own)} for label, own in self.counts.items()},
+            "functions": {label: {"total": n.total, **asdict(n)} for label, n in self.counts.items()},
             **({} if self.self_test is None else {"self_test": self.self_test.data}),
         }
 
     @property
     def lines(self) -> list[str]:
         """What was written in words: operations of every function, the self-test, the files."""
-        lines = [f"{self.name} {label}: {own}" for label, own in self.counts.items()]
+        lines = [f"{self.name} {label}: {count}" for label, count in self.counts.items()]
         if self.target == "fmi":
             built = [file.split("/")[1] for file in self.files if file.startswith("binaries/")]
             what = (
@@ -309,8 +309,8 @@ def _target(name: str, options: Mapping[str, Any]) -> ExportTarget:
         hint = did_you_mean(name, (*TARGETS, *ROBOT_TARGETS))
         raise ExportError(f"no target is called {name!r}; {hint}")
     module, _, kind = _TARGETS[name].rpartition(".")
-    made: ExportTarget = getattr(import_module(module), kind).with_options(options)
-    return made
+    result: ExportTarget = getattr(import_module(module), kind).with_options(options)
+    return result
 
 
 def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> Export:
@@ -360,8 +360,8 @@ def _controller(controller: Controller | None) -> dict[str, Any] | None:
     if controller is None:
         return None
     parts = {"memory": memory_of(controller), "gains": gains_of(controller)}
-    places = {
+    spans = {
         what: {name: [fields.place(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()
     }
-    return {"name": controller.name, "period": controller.period, **places}
+    return {"name": controller.name, "period": controller.period, **spans}

@@ -67,11 +67,11 @@ class Arguments:
         return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
 
     def _line(self, name: str, variable: Variable, batch: str) -> str:
-        said = remark(self.entry.words.get(variable.name, ""))
+        description = remark(self.entry.words.get(variable.name, ""))
         # The name as it was, where it had to be changed.
         called = f"{remark(variable.name)}, " if remark(variable.name) != name else ""
         shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
-        return f"    {name}: {called}({shape})" + (f"; {said}." if said else ".")
+        return f"    {name}: {called}({shape})" + (f"; {description}." if description else ".")
 
 
 # ---- the self-test
@@ -293,20 +293,20 @@ def _functions(entry: Entry) -> list[str]:
     """The body over a tile, and the function that users call."""
     program, names = entry.program, Arguments(entry)
     columns = [f"columns[{k}]" for k in range(program.input_size)]
-    made, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
+    body, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
     lines = ["", f"def _{entry.label}(columns, out):", '    """Evaluate a tile."""']
-    lines += [f"    {line}" for line in made]
+    lines += [f"    {line}" for line in body]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
     lines += ["", "", f"def {entry.label}({', '.join(names.inputs)}):"]
     lines += names.docstring("Give", "...")
-    given = ", ".join(
+    inputs = ", ".join(
         f"({name}, {variable.shape!r})" for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
     results = [
         f'("{name}", {variable.shape!r})'
         for name, variable in zip(names.outputs, program.outputs, strict=True)
     ]
-    call = f"_run(_{entry.label}, [{given}], [{', '.join(results)}])"
+    call = f"_run(_{entry.label}, [{inputs}], [{', '.join(results)}])"
     if len(names.outputs) == 1:
         call += f'["{names.outputs[0]}"]'
     return [*lines, f"    return {call}", ""]
@@ -388,26 +388,24 @@ def _casadi_module(package: Package) -> str:
 
 def _function(package: Package, entry: Entry) -> list[str]:
     program, names = entry.program, Arguments(entry)
-    scalars = [
-        f"inputs[{k}][{place}]" for k, variable in enumerate(program.inputs) for place in _places(variable)
-    ]
-    made, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
+    scalars = [f"inputs[{k}][{at}]" for k, variable in enumerate(program.inputs) for at in _places(variable)]
+    body, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
     lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
     lines += [*names.docstring("Build"), "    import casadi", ""]
     symbols = ", ".join(
         f'casadi.SX.sym("{name}", {_rows(variable)}, {_columns(variable)})'
         for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
-    lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in made), "    outputs = []"]
-    for variable, place in spans(program.outputs):
+    lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in body), "    outputs = []"]
+    for variable, at in spans(program.outputs):
         rows, columns = _rows(variable), _columns(variable)
-        flat = f"casadi.vertcat({', '.join(results[place])})"
+        flat = f"casadi.vertcat({', '.join(results[at])})"
         # CasADi counts column by column.
         shaped = flat if columns == 1 else f"casadi.reshape({flat}, {columns}, {rows}).T"
         lines.append(f"    outputs.append({shaped})")
     name = f"{package.name}_{entry.label}"
-    said = f"{names.inputs!r}, {names.outputs!r}"
-    return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {said})', ""]
+    io_names = f"{names.inputs!r}, {names.outputs!r}"
+    return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {io_names})', ""]
 
 
 def _rows(variable: Variable) -> int:

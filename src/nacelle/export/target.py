@@ -54,14 +54,14 @@ class ExportTarget:
         precision = options.get("precision", "both")
         if precision not in PRECISIONS:
             raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
-        taken = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+        own_options = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
         for option, value in options.items():
             if option not in ExportTarget.__annotations__:
                 raise TypeError(f"export() got an unexpected keyword argument {option!r}")
             is_neutral = value in (getattr(ExportTarget, option), "both") or option == "self_test"
-            if option not in taken and not is_neutral:
+            if option not in own_options and not is_neutral:
                 raise ExportError(cls.refusals[option].format(cls.name))
-        return cls(**{option: value for option, value in options.items() if option in taken})
+        return cls(**{option: value for option, value in options.items() if option in own_options})
 
     def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
         """All files of a package by their path in it, from reference vectors by label."""

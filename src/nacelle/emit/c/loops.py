@@ -87,13 +87,13 @@ class Statements(SampleWriter, ArrayWriter):
         """Identifiers of the present block."""
         return self._scopes[-1]
 
-    def declare(self, place: int, name: str, first: Index, kind: str) -> str:
+    def declare(self, line: int, name: str, first: Index, kind: str) -> str:
         """Declare a variable before a loop that is being written, whose lines begin at a place."""
-        own = self.names.unique(name)
-        self._scopes[-2].take(own)
+        identifier = self.names.unique(name)
+        self._scopes[-2].take(identifier)
         indent = "    " * (self._depth + len(self._scopes) - 1)
-        self.lines.insert(place, f"{indent}{self._types[kind]} {own} = {first};")
-        return own
+        self.lines.insert(line, f"{indent}{self._types[kind]} {identifier} = {first};")
+        return identifier
 
     # ---- values
 
@@ -103,9 +103,9 @@ class Statements(SampleWriter, ArrayWriter):
 
     def let(self, name: str, value: str, kind: str = "real") -> str:
         """Give a value a name, and evaluate it here."""
-        own = self.names.unique(name)
-        self(f"const {self._types[kind]} {own} = {value};")
-        return own
+        identifier = self.names.unique(name)
+        self(f"const {self._types[kind]} {identifier} = {value};")
+        return identifier
 
     def number(self, value: float) -> str:
         """A constant."""
@@ -176,10 +176,10 @@ class Statements(SampleWriter, ArrayWriter):
         self, name: str, size: int, first: str, body: Callable[[Index, str], str], kind: str = "real"
     ) -> str:
         """A loop over the entries of a vector that changes a variable."""
-        own = self.names.unique(name)
-        self(f"{self._types[kind]} {own} = {first};")
-        self.each(size, lambda j: self(f"{own} = {body(j, own)};"))
-        return own
+        identifier = self.names.unique(name)
+        self(f"{self._types[kind]} {identifier} = {first};")
+        self.each(size, lambda j: self(f"{identifier} = {body(j, identifier)};"))
+        return identifier
 
     def stages(self, count: int, body: Callable[[Index], None]) -> None:
         """A loop over the stages, so that the program is there once."""
@@ -204,13 +204,13 @@ class Statements(SampleWriter, ArrayWriter):
     def _counted(
         self, name: str, first: Index, stop: Index, step: int, *, rolled: bool = False
     ) -> Iterator[StatementLoop]:
-        own, place = self.names.inner().unique(name), len(self.lines)
+        index, line = self.names.inner().unique(name), len(self.lines)
         if rolled:
             self("#pragma unroll 1")
-        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
-        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
-            self.names.take(own)
-            yield StatementLoop(self, own, place)
+        head = f"{self.dialect.whole} {index} = {first}; {index} < {_operand(str(stop))}"
+        with self.block(f"for ({head}; {f'++{index}' if step == 1 else f'{index} += {step}'})"):
+            self.names.take(index)
+            yield StatementLoop(self, index, line)
 
     def when(self, condition: str) -> AbstractContextManager[None]:
         """What is done only if a condition holds."""
@@ -244,9 +244,9 @@ class Statements(SampleWriter, ArrayWriter):
 
     def place(self, array: str, index: Index) -> str:
         """The array from an entry on."""
-        own = self.names.unique(_WORD.findall(array)[-1])
-        self(f"{self.dialect.real} *const {own} = {array} + {_operand(self._offset(index))};")
-        return own
+        identifier = self.names.unique(_WORD.findall(array)[-1])
+        self(f"{self.dialect.real} *const {identifier} = {array} + {_operand(self._offset(index))};")
+        return identifier
 
     def load(self, array: str, index: Index, kind: str = "real") -> str:
         """An entry of an array, as it is here."""
@@ -284,14 +284,14 @@ class StatementLoop(SampleLoop):
 
     active = _TRUE
 
-    def __init__(self, code: Statements, index: str, place: int) -> None:
-        self._code, self.index, self._place = code, index, place
+    def __init__(self, code: Statements, index: str, line: int) -> None:
+        self._code, self.index, self._place = code, index, line
 
     def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A variable."""
-        own = self._code.declare(self._place, name, first, kind)
+        identifier = self._code.declare(self._place, name, first, kind)
         self._place += 1
-        return own
+        return identifier
 
     def hand(self, name: str, value: str) -> None:
         """Change a variable."""

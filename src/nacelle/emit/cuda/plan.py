@@ -50,21 +50,21 @@ def lowered(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, .
         program: what is lowered.
         ieee: whether quotients and roots stay as they are.
     """
-    made = _Rewritten()
-    places: list[int] = []
+    table = _Rewritten()
+    indices: list[int] = []
     for op, *arguments in program.code:
         if op in ("const", "input"):
-            places.append(made.node(op, *arguments))
+            indices.append(table.node(op, *arguments))
             continue
-        operands = [places[k] for k in arguments]
+        operands = [indices[k] for k in arguments]
         if op == "sqrt" and not ieee:
-            places.append(made.root(operands[0]))
+            indices.append(table.root(operands[0]))
         elif op == "div" and not ieee:
-            places.append(made.quotient(*operands))
+            indices.append(table.quotient(*operands))
         else:
-            places.append(made.node(op, *operands))
-    results = tuple(places[k] for k in program.results)
-    fused = fuse(Program(program.name, program.inputs, program.outputs, tuple(made.code), results))
+            indices.append(table.node(op, *operands))
+    results = tuple(indices[k] for k in program.results)
+    fused = fuse(Program(program.name, program.inputs, program.outputs, tuple(table.code), results))
     return fused, results
 
 
@@ -79,10 +79,10 @@ class _Rewritten:
 
     def node(self, *instruction: object) -> int:
         """The index of an instruction, new or old."""
-        place = self._table.setdefault(instruction, len(self.code))
-        if place == len(self.code):
+        index = self._table.setdefault(instruction, len(self.code))
+        if index == len(self.code):
             self.code.append(instruction)
-        return place
+        return index
 
     def root(self, x: int) -> int:
         """√x = x rsqrt(x), and 0 at 0."""
@@ -139,10 +139,10 @@ def flow_of(code: Code) -> Flow:
 def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that few loads and stores are needed with so many values in registers."""
     flow = flow_of(code)
-    listed = [native.order(code, results, registers + _SPARE_IN_ORDER)]
+    orders = [native.order(code, results, registers + _SPARE_IN_ORDER)]
     if len(flow.given) <= _LONG:
-        listed.append(native.eager(_Clusters(flow).order(), flow.needs, flow.users))
-    return min(listed, key=lambda order: set_aside(order, flow, results, registers))
+        orders.append(native.eager(_Clusters(flow).order(), flow.needs, flow.users))
+    return min(orders, key=lambda order: set_aside(order, flow, results, registers))
 
 
 def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], registers: int) -> int:
@@ -298,8 +298,8 @@ class ThreadPlan:
 
 def values_held(options: CudaOptions, states: int, blocks: int) -> int:
     """How many values of a state the registers of a thread hold."""
-    words = 2 if options.real == "double" else states
-    return (REGISTERS[blocks] - _SPARE[options.real]) // words
+    registers_per_value = 2 if options.real == "double" else states
+    return (REGISTERS[blocks] - _SPARE[options.real]) // registers_per_value
 
 
 def planned(
@@ -341,14 +341,14 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
     order = ordered(code, results, held)
     flow = flow_of(code)
     fetched = native.residence(order, flow.reads, held)
-    made = {k: place for place, k in enumerate(order)}
+    index_of = {k: position for position, k in enumerate(order)}
     deaths: dict[int, int] = {}
-    for place, values in enumerate(fetched):
+    for position, values in enumerate(fetched):
         for a in values:
-            if a in made:
-                deaths[a] = place
-    births = sorted((made[a], a) for a in deaths)
-    moved = set_aside(order, flow, (), held) - sum(a not in made for values in fetched for a in values)
+            if a in index_of:
+                deaths[a] = position
+    births = sorted((index_of[a], a) for a in deaths)
+    spills = set_aside(order, flow, (), held) - sum(a not in index_of for values in fetched for a in values)
     return ThreadPlan(
         code,
         tuple(results),
@@ -357,5 +357,5 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
         assign_slots(births, deaths),
         states,
         blocks,
-        moved,
+        spills,
     )

@@ -68,11 +68,11 @@ class ChunkLines(Lanes):
 
     def chunk(self, chunk: Chunk) -> str:
         """Write the function, which makes the values of a chunk."""
-        begin, listed = len(self.lines), set(chunk.operations)
-        for k, places in chunk.stores.items():
-            if k not in listed:
+        begin, operations = len(self.lines), set(chunk.operations)
+        for k, indices in chunk.stores.items():
+            if k not in operations:
                 self._load(k)
-                self._store(k, places)
+                self._store(k, indices)
         for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
             step = self.code[k]
             assert step is not None
@@ -98,13 +98,13 @@ class ChunkLines(Lanes):
         """Load a value from the tile or the table; a constant that is in none needs no load."""
         if k not in self.home and k not in self.constants:
             return
-        turn = self._loads.get(k, 0)
-        self._loads[k] = turn + 1
+        loads = self._loads.get(k, 0)
+        self._loads[k] = loads + 1
         if k in self.constants:
-            base = self._pointers.setdefault((-1, turn % _TO_TABLE), f"%t{len(self._pointers)}")
+            base = self._pointers.setdefault((-1, loads % _TO_TABLE), f"%t{len(self._pointers)}")
             pointer = self.after(base, self.constants[k] * 8 * self.width)
         else:
-            pointer = self._address(self.home[k], turn)
+            pointer = self._address(self.home[k], loads)
         self._names[k] = self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}")
 
     def _value(self, k: int) -> str:
@@ -115,15 +115,15 @@ class ChunkLines(Lanes):
             return splat(step[1], self.width)
         return self._names[k]
 
-    def _store(self, k: int, places: tuple[int, ...]) -> None:
-        for place in places:
-            self(f"store {self.type} {self._value(k)}, ptr {self._address(place)}, align {8 * self.width}")
+    def _store(self, k: int, indices: tuple[int, ...]) -> None:
+        for index in indices:
+            self(f"store {self.type} {self._value(k)}, ptr {self._address(index)}, align {8 * self.width}")
 
-    def _address(self, place: int, turn: int = 0) -> str:
+    def _address(self, index: int, turn: int = 0) -> str:
         """Write the address of a place in the tile, by one of the pointers into its window."""
-        window = min(place // self._window, self._windows - 1)
+        window = min(index // self._window, self._windows - 1)
         pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
-        return self.after(pointer, (place - window * self._window - self._middle) * 8 * self.width)
+        return self.after(pointer, (index - window * self._window - self._middle) * 8 * self.width)
 
     def _heads(self) -> Iterator[str]:
         """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
@@ -156,14 +156,14 @@ class ChunkLines(Lanes):
             case "sign" if b and self.width == 2:
                 # |a| > 0, no NaN, says whether to take all bits of 1 but its sign; a sum with 0 has no -0.
                 bits = "<2 x i64>"
-                given = f"({kind} {a}, {kind} {c})"
-                more = self.value(f"call {bits} @llvm.aarch64.neon.facgt.v2i64.{self.end}{given}")
+                values = f"({kind} {a}, {kind} {c})"
+                more = self.value(f"call {bits} @llvm.aarch64.neon.facgt.v2i64.{self.end}{values}")
                 size = self.value(f"lshr {bits} {more}, <i64 1, i64 1>")
                 others = self.value(f"xor {bits} {size}, <i64 -1, i64 -1>")
-                own, plain = (self.value(f"bitcast {kind} {value} to {bits}") for value in (a, b))
-                taken = self.value(f"and {bits} {size}, {plain}")
-                left = self.value(f"and {bits} {others}, {own}")
-                whole = self.value(f"or {bits} {taken}, {left}")
+                own_bits, plain = (self.value(f"bitcast {kind} {value} to {bits}") for value in (a, b))
+                selected = self.value(f"and {bits} {size}, {plain}")
+                left = self.value(f"and {bits} {others}, {own_bits}")
+                whole = self.value(f"or {bits} {selected}, {left}")
                 return self.real("+", self.value(f"bitcast {bits} {whole} to {kind}"), c)
             case "sign":
                 # Zeros of both signs and NaN go through a + 0, which gives 0 and NaN.
@@ -180,8 +180,8 @@ class ChunkLines(Lanes):
                 near = self.choose(above, self.real("-", near, one), near)
                 return self.choose(self.real("<", size, large), near, a)
             case "tanh" | "exp" | "atan2":
-                given = ", ".join(f"{kind} {argument}" for argument in (a, b) if argument)
-                return self.value(f"call {kind} @{self.prefix}{op}({given})")
+                values = ", ".join(f"{kind} {argument}" for argument in (a, b) if argument)
+                return self.value(f"call {kind} @{self.prefix}{op}({values})")
             case _:
                 raise ValueError(f"unknown operation {op!r}")
 
@@ -210,8 +210,8 @@ def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
 def _table(plan: NativePlan, width: int, prefix: str) -> str:
     """Write the table of constants, each repeated over the lanes."""
     kind = type_name(width)
-    listed = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
-    return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{listed}], align 64"
+    entries = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
+    return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{entries}], align 64"
 
 
 def stride(plan: NativePlan, width: int) -> int:

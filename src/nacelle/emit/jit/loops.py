@@ -103,9 +103,10 @@ class Lines(ArrayWriter):
 
     def intrinsic(self, name: str, *arguments: str, kind: str = "real") -> str:
         """A function of LLVM of doubles or vectors."""
-        own = self.types[kind]
-        given = ", ".join(f"{own} {argument}" for argument in arguments)
-        return self.value(f"call {own} @llvm.{name}.{self.end if own == self.type else 'f64'}({given})")
+        type_ = self.types[kind]
+        operands = ", ".join(f"{type_} {argument}" for argument in arguments)
+        end = self.end if type_ == self.type else "f64"
+        return self.value(f"call {type_} @llvm.{name}.{end}({operands})")
 
     def unary(self, operator: str, a: str, kind: str = "real") -> str:
         """An operation on one value."""
@@ -132,8 +133,8 @@ class Lines(ArrayWriter):
 
     def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
         """Take a where a bit is set, else b."""
-        own, first, second = self.types[kind], self.constant(a, kind), self.constant(b, kind)
-        return self.value(f"select {self.types['bit']} {bit}, {own} {first}, {own} {second}")
+        type_, first, second = self.types[kind], self.constant(a, kind), self.constant(b, kind)
+        return self.value(f"select {self.types['bit']} {bit}, {type_} {first}, {type_} {second}")
 
     def number(self, value: float) -> str:
         """A constant."""
@@ -184,13 +185,13 @@ class Lines(ArrayWriter):
 
     def load(self, base: str, index: Index, kind: str = "real") -> str:
         """Entries of an array, one or a vector of them."""
-        place = self.place(base, index, "i64" if kind == "whole" else "double")
-        return self.value(f"load {self.types[kind]}, ptr {place}, align 8")
+        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        return self.value(f"load {self.types[kind]}, ptr {address}, align 8")
 
     def store(self, value: Index, base: str, index: Index, kind: str = "real") -> None:
         """Entries of an array, one or a vector of them."""
-        place = self.place(base, index, "i64" if kind == "whole" else "double")
-        self(f"store {self.types[kind]} {value}, ptr {place}, align 8")
+        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        self(f"store {self.types[kind]} {value}, ptr {address}, align 8")
 
     # ---- loops and branches
 
@@ -232,10 +233,10 @@ class Lines(ArrayWriter):
 
     def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
         """Call a function; it may give an integer."""
-        given = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
+        operands = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
         if result:
-            return self.value(f"call i64 @{function}({given})")
-        self(f"call void @{function}({given})")
+            return self.value(f"call i64 @{function}({operands})")
+        self(f"call void @{function}({operands})")
         return ""
 
     def leave(self, result: Index) -> None:
@@ -270,9 +271,9 @@ class Loop(WrittenLoop):
 
     def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A value that each round hands to the next; its name holds after the loop, too."""
-        own, begin = f"%{self._code.name()}", self._code.constant(first, kind)
-        self._carried[own] = (self._code.types[kind], begin, begin)
-        return own
+        identifier, begin = f"%{self._code.name()}", self._code.constant(first, kind)
+        self._carried[identifier] = (self._code.types[kind], begin, begin)
+        return identifier
 
     def hand(self, name: str, value: str) -> None:
         """What the next round has for a carried value."""
@@ -408,12 +409,12 @@ class Lanes(Lines, SampleWriter):
         """Store an integer of every sample of the round into an array."""
         self(f"store {self.integer} {value}, ptr {self.place(base, self.sample, 'i64')}, align 8")
 
-    def rows(self, verb: str, base: str, place: int, rows: str, size: int, step: str) -> None:
+    def rows(self, verb: str, base: str, index: int, rows: str, size: int, step: str) -> None:
         """Move rows of the samples of this round into a tile ("pack"), or back ("unpack")."""
         if not size:
             return
         first = self.place(rows, self.whole("*", self.sample, step))
-        tile = self.after(base, place * 8 * self.width)
+        tile = self.after(base, index * 8 * self.width)
         ends = f"ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 {self.count}"
         self(f"call void @{self.prefix}{verb}_few({ends})")
 

@@ -83,9 +83,9 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
                 t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
         else:
             t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
-        status, taken = write_newton(t, loop)
+        status, steps = write_newton(t, loop)
         t.rows("unpack", "%tile", 0, "%y", n, str(n))
-        t.put_integers(taken, "%iterations")
+        t.put_integers(steps, "%iterations")
         t.put_integers(status, "%status")
         if width == 1:
             samples.hand(before, status)

@@ -93,20 +93,20 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
 
     law, room = None, "%tile"
     if control is not None:
-        (place, given, parameters), rows = control.inputs, t.after(state, whole * 8 * width)
-        taken, made = TileVector(t, rows, 0), control.plan.result
+        (state_size, row_size, parameters), rows = control.inputs, t.after(state, whole * 8 * width)
+        control_tile, output_index = TileVector(t, rows, 0), control.plan.result
 
         def evaluate_control(row: str) -> None:
-            load_inputs(t.whole("*", row, "%u.step"), TileVector(t, rows, place), given)
-            t.each(place, lambda j: taken.put(j, TileVector(t, state, 0).get(j)))
+            load_inputs(t.whole("*", row, "%u.step"), TileVector(t, rows, state_size), row_size)
+            t.each(state_size, lambda j: control_tile.put(j, TileVector(t, state, 0).get(j)))
             t(f"call void @c_tiles(ptr {rows}, i64 1)")
 
-        law = ControlLoop(TileVector(t, rows, made), evaluate_control, "%held")
+        law = ControlLoop(TileVector(t, rows, output_index), evaluate_control, "%held")
         if control.memory is not None:
             # The tile has room for s alone: more would overwrite p.
             room = t.after(rows, stride(control.plan, width))
-            z = TileVector(t, state, n), TileVector(t, rows, made + m), control.memory
-            before = TileVector(t, state, place)
+            z = TileVector(t, state, n), TileVector(t, rows, output_index + m), control.memory
+            before = TileVector(t, state, state_size)
             law = replace(law, before=before, delay="%delay", carried=(z, (before, acting, m)))
 
     def store(following: str) -> None:
@@ -139,7 +139,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         t.rows("pack", state, 0, "%x0", whole, "%x0.step")
         t.rows("pack", "%tile", n + m, "%p", k, "%p.step")
         if control is not None:
-            t.rows("pack", rows, place + given, "%p", parameters, "%p.step")
+            t.rows("pack", rows, state_size + row_size, "%p", parameters, "%p.step")
         completed = write_rk4(t, loop)
         t.rows("unpack", state, 0, "%final", whole, str(whole))
         t.put_integers(completed, "%completed")
@@ -200,8 +200,8 @@ def compile_rk4(
     parts, held, tile = [around(plan, width, "v_")], None, stride(plan, width)
     if control is not None:
         control.check()
-        taken = [variable.size for variable in control.inputs]
-        held = _Control(make_plan(control, options), taken, None if form is None else form.z)
+        control_sizes = [variable.size for variable in control.inputs]
+        held = _Control(make_plan(control, options), control_sizes, None if form is None else form.z)
         parts.append(evaluation(held.plan, width, "c_"))
         tile += stride(held.plan, width)
     # Once for the states, and in the sampled form once more for what is stored of them.

@@ -144,7 +144,7 @@ class CTarget(ExportTarget):
 
     def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
         """All files; with a controller also samples of it in a row."""
-        closed = next((found.closed for found in references.values() if found.closed is not None), None)
+        closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
         samples = None if self.controller is None else record(self.controller, package.entries, closed)
         name, precisions, batch = package.name, PRECISIONS[self.precision], self.batch
         tolerances = TOLERANCES if closed is None else closed.tolerance
@@ -245,9 +245,9 @@ def _header(
         " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
         " */",
     ]
-    taken, declared = Identifiers((guard,)), []
+    identifiers, declared = Identifiers((guard,)), []
     for entry in package.entries:
-        declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+        declared += _declared(package, entry, precisions, batch, identifiers, stack[entry.label])
     declared += more
     includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
     return "\n".join(lines + framed(guard, includes, declared))
@@ -258,7 +258,7 @@ def _declared(
     entry: Entry,
     precisions: Sequence[str],
     batch: bool,
-    taken: Identifiers,
+    identifiers: Identifiers,
     stack: Mapping[str, int],
 ) -> list[str]:
     """The remark, the dimensions and the prototypes of an entry."""
@@ -277,7 +277,7 @@ def _declared(
         lines += _wrapped(text, " * ", " *   ")
     lines.append(" */")
     for array in (*first.inputs, *first.outputs):
-        macro = taken.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
+        macro = identifiers.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
         lines.append(f"#define {macro} {array.size}")
     if entry.driver:
         # The headers of the loop around it declare it.

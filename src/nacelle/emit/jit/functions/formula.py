@@ -40,9 +40,9 @@ class Formula(Lanes):
         """Begin a function of parameters "x", "y x" that gives a vector, or a pair of them."""
         kind = type_name(width)
         self.result = f"{{ {kind}, {kind} }}" if pair else kind
-        given = ", ".join(f"{kind} %{parameter}" for parameter in parameters.split())
+        parameter_list = ", ".join(f"{kind} %{parameter}" for parameter in parameters.split())
         super().__init__(
-            width, fma, f"define internal {self.result} @{prefix}{name}({given}) noinline", prefix
+            width, fma, f"define internal {self.result} @{prefix}{name}({parameter_list}) noinline", prefix
         )
         self._table = f"@{prefix}{name}.numbers"
         self._numbers: dict[float, int] = {}
@@ -62,10 +62,10 @@ class Formula(Lanes):
         """What the function gives: a value, or one of several vectors."""
         if len(values) == 1:
             return values[0]
-        made = "poison"
+        pair = "poison"
         for i, value in enumerate(values):
-            made = self.value(f"insertvalue {self.result} {made}, {self.type} {value}, {i}")
-        return made
+            pair = self.value(f"insertvalue {self.result} {pair}, {self.type} {value}, {i}")
+        return pair
 
     # ---- doubles
 
@@ -73,8 +73,8 @@ class Formula(Lanes):
         """A constant of all lanes."""
         if abs(value) in _SHORT:
             return splat(value, self.width)
-        place = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
-        pointer = f"getelementptr (i8, ptr {self._table}, i64 {place})"
+        offset = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
+        pointer = f"getelementptr (i8, ptr {self._table}, i64 {offset})"
         return self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}, !invariant.load !{{}}")
 
     def add(self, a: str, b: str) -> str:

@@ -202,9 +202,9 @@ def _lanes(f: Formula) -> str:
     sines, cosines = [], []
     for lane in range(f.width):
         x = f.lane("%x", lane)
-        made = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
-        sines.append(f.value(f"extractvalue {one} {made}, 0"))
-        cosines.append(f.value(f"extractvalue {one} {made}, 1"))
+        pair = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
+        sines.append(f.value(f"extractvalue {one} {pair}, 0"))
+        cosines.append(f.value(f"extractvalue {one} {pair}, 1"))
     a = f.size("%x")
     finite = f.real("<", a, f.number(math.inf))
     large = f.bits("&", finite, f.real(">", a, f.number(LARGEST)))
