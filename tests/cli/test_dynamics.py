@@ -14,7 +14,6 @@ from nacelle.cli.outputs import print_parts
 from nacelle.dynamics.reactions import PARTS, joint_reactions
 from support import described
 from support.command import run, run_json
-from support.pendulum import PENDULUM
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -135,7 +134,7 @@ def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.slow
 def test_a_counterweight_and_the_robot_that_has_it() -> None:
-    Path("pendulum.yaml").write_text(PENDULUM)
+    Path("pendulum.yaml").write_text(described.text("pendulum"))
     Path("poses.csv").write_text("rz [rad]\n-0.5\n0\n0.5\n")
     arguments = ("balance", "pendulum.yaml", "--counterweight", "arm=-200mm,0,0", "--csv", "poses.csv")
     found = run_json(*arguments)

@@ -22,7 +22,6 @@ from nacelle.cli import app
 from nacelle.cli.progress import Display
 from support import described
 from support.golden import FOLDER, assert_golden
-from support.pendulum import PENDULUM
 
 SESSIONS = FOLDER / "cli"
 FIVEBAR = robots.text("fivebar")
@@ -40,7 +39,7 @@ def written() -> dict[str, str]:
         "motion.yaml": FIVEBAR.replace("motion: xy", "motion: [x]"),
         "coordinates.yaml": FIVEBAR.replace("motion: xy", "motion: [x, z]"),
         "heavy.yaml": robots.text("prrrp").replace(weightless, heavy),
-        "pendulum.yaml": PENDULUM,
+        "pendulum.yaml": described.text("pendulum"),
     }
 
 

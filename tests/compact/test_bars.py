@@ -12,7 +12,6 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.compact import models as general
-from nacelle.compact.bars.geometry import UnreadError, read_leg
 from nacelle.compact.bars.known import find_bars
 from nacelle.dynamics import reference as functions
 from nacelle.dynamics.physics import Physics
@@ -25,6 +24,7 @@ from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.random_robots.legs import CASES, translating
 from support.random_robots.loads import with_random_friction, with_random_inertias
+from support.uncompiled import poses_around
 
 Array = np.ndarray
 # Robots of the library with legs that are bars, and how many.
@@ -139,13 +139,8 @@ def test_parallelograms(root: str, seed: int) -> None:
 
 def state(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array, Array, Array]:
     """x, y, v, a and a load near the reference."""
-    rng = np.random.default_rng(seed)
-    mechanism, n = mechanism_of(robot), robot.motion.n
-    x = mechanism.reference[0] + 0.02 * min(robot.size, 1.0) * rng.uniform(-1.0, 1.0, mechanism.layout.nx)
-    place = mechanism.layout.quaternion
-    if place is not None:
-        x[place] /= np.linalg.norm(x[place])
-    return x, np.zeros(0), rng.normal(size=n), 3.0 * rng.normal(size=n), 5.0 * rng.normal(size=n)
+    v, a, load = np.random.default_rng(seed).normal(size=(3, robot.motion.n))
+    return poses_around(robot, 1, seed, 0.02, 0.02)[0], np.zeros(0), v, 3.0 * a, 5.0 * load
 
 
 def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
@@ -271,54 +266,3 @@ def test_struts_in_the_plane_of_the_anchors_go_to_the_tree() -> None:
     assert found.formulation == "compact"
     np.testing.assert_array_equal(found.flags, 0)
     assert_same(found.force, exact.force, 1e-12)
-
-
-def unread(robot: nacelle.Robot) -> list[str]:
-    """Why legs of a robot that are neither struts nor driven rods are none, leg by leg."""
-    reasons = []
-    for k in range(len(robot.legs)):
-        try:
-            read_leg(robot, k)
-        except UnreadError as reason:
-            reasons.append(str(reason))
-    return reasons
-
-
-# Random robots with legs of several kinds: why one is neither a strut nor a driven rod, "" if all are.
-SEVERAL = {
-    "3 P[US|US] + UPU + RRPaR": "leg 'leg1' has rods side by side",
-    "3 R[SS|SS] + PRPaR + URU": "the rods of leg 'leg2' do not start on the hub's axis",
-    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": "leg 'leg2' is not one chain",
-    "6 UPS + PUS + RUS + SPS + P-C5 + URS": (
-        "leg 'leg1' is askew: it is not perpendicular to the second axis of its universal joint"
-    ),
-    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
-        "leg 'leg1' has no closed form"
-    ),
-    "planar RRR + PRR + RPR": (
-        "leg 'leg3' is askew: the line along its slide through its end misses the joint on the base"
-    ),
-    "point RRR + PRR": "",
-}
-
-
-def test_which_robots_have_legs_of_several_kinds() -> None:
-    assert set(SEVERAL) == {name for name in CASES if " + " in name}
-
-
-@pytest.mark.parametrize("name", SEVERAL)
-def test_legs_of_several_kinds(name: str) -> None:
-    robot = slid_on_axis(with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1), 1)
-    assert SEVERAL[name] in (unread(robot) or [""])
-
-
-def test_which_legs_are_neither_struts_nor_rods() -> None:
-    assert unread(library_robot("c5"))[0].startswith("leg 'leg1' is neither")
-    strut = library_robot("gough-stewart")
-    joints = list(strut.joints)
-    spring = (Spring(1.0, 0.0),) * len(joints[0].primitives)
-    joints[0] = dataclasses.replace(joints[0], springs=spring)
-    sprung = dataclasses.replace(strut, joints=tuple(joints))
-    assert "springs in passive joints" in unread(sprung)[0]
-    joints[0] = dataclasses.replace(strut.joints[0], rotor_inertia=0.1)
-    assert "rotor on a passive joint" in unread(dataclasses.replace(strut, joints=tuple(joints)))[0]

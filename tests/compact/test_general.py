@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.compact.closure_step import finds_step
-from nacelle.compact.placed import WHOLE, Way
-from nacelle.compact.plan import has_bar_axes, is_supported, plan_of
-from nacelle.kinematics.configuration import configuration
+from nacelle.compact.plan import is_supported, plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import sample_states
 from nacelle.kinematics.solve import newton_steps
-from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import Form, written_in
-from nacelle.tree.closure import closure_gaps
 from support.random_robots import inner_loops
-from support.random_robots.loads import with_random_inertias
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot
 
 # ---- closure step
 #
@@ -88,52 +78,7 @@ def test_step(name: str) -> None:
     assert apart[1] < max(0.3 * apart[0], 1e-10)
 
 
-# ---- Plans: closed sample states, rates of the tree, and decisions that come out the same again
-
-
-@cache
-def loaded(name: str) -> Robot:
-    """A robot with any inertia of its bodies and viscous friction in all joints but points."""
-    robot = with_random_inertias(any_robot(name), 3)
-    joints = list(robot.joints)
-    for k, joint in enumerate(joints):
-        if joint.kind is not JointKind.POINT:
-            terms = (FrictionTerm("viscous", 0.1 + 0.05 * k),)
-            joints[k] = replace(joint, friction=(terms,) * len(joint.friction_axes))
-    return replace(robot, joints=tuple(joints))
-
-
-@pytest.mark.parametrize("name", ["3rps", "3rrr"])
-def test_sample_states_are_closed_and_apart(name: str) -> None:
-    robot = loaded(name)
-    states = plan_of(robot).samples
-    assert len(states) == 12
-    for x, y in states:
-        gaps = closure_gaps(robot, configuration(robot, x, y).motion)
-        assert np.max(np.abs(np.asarray(gaps, dtype=float))) < 1e-9 * robot.size
-    apart = [np.max(np.abs(a[0] - b[0])) for k, a in enumerate(states) for b in states[:k]]
-    assert min(apart) > 1e-3 * robot.size
-    again = sample_states(mechanism_of(robot), 3)
-    for one, other in zip(states, again, strict=False):
-        np.testing.assert_array_equal(one[0], other[0])
-
-
-def test_a_plan_is_made_once_for_alike_robots() -> None:
-    robot = loaded("3rrr")
-    assert plan_of(robot) is plan_of(robot)
-    # Rods between spherical joints are no bars: the way that would count makes no difference.
-    delta = loaded("delta")
-    assert plan_of(delta, Way(True, True)) is plan_of(delta, WHOLE)
-    assert is_supported(robot)
-
-
-def test_bars_have_axes_of_their_own_where_friction_needs_them() -> None:
-    """Rods on arms that turn in revolute joints with friction; on sliders never."""
-    arms = any_robot("fivebar")
-    assert has_bar_axes(arms, friction=True)
-    bare = replace(arms, joints=tuple(replace(joint, friction=()) for joint in arms.joints))
-    assert not has_bar_axes(bare, friction=True)
-    assert not has_bar_axes(any_robot("prrrp"), friction=True)
+# ---- Plans: which robots have a compact form
 
 
 @pytest.mark.parametrize("count", [1, 5, 6, 7])

@@ -21,7 +21,7 @@ from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
 from support.stress_robots import STRESS
-from support.uncompiled import scaled_robot
+from support.transformed import Change
 
 
 def state(name):
@@ -125,14 +125,8 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
 def test_very_small_robots(factor: float) -> None:
-    """Lengths times a factor, inertia times its square: the compact form gives the forces of the tree.
-
-    Friction does not shrink with them, and would hide all other forces.
-    """
-    robot = scaled_robot(library_robot("fivebar"), factor)
-    powers = [0, 1, 1, 1, 2, 2, 2, 2, 2, 2] * len(robot.bodies)
-    numbers = robot.parameter_vector("inertia")
-    robot = robot.with_parameters(numbers * factor ** np.array(powers[: len(numbers)]), "inertia")
+    """Lengths times a factor, inertia times its square: the compact form gives the forces of the tree."""
+    robot = Change(length=factor).robot(library_robot("fivebar"))
     x = nacelle.reference_pose(robot)
     v, a = robot.size * np.random.default_rng(0).normal(size=(2, robot.motion.n))
     force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).force

@@ -118,11 +118,6 @@ def _checked(robot: nacelle.Robot, name: str) -> None:
     assert abs(total - float(jnp.vdot(weights, slope))) < 1e-12 * size
 
 
-@pytest.mark.slow
-def test_a_robot() -> None:
-    _checked(library_robot("fivebar"), "inverse_dynamics")
-
-
 @pytest.mark.thinned
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -139,16 +134,18 @@ def test_values_of_every_robot(name: str, model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["delta", "3rps", pytest.param("gough-stewart", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("fivebar", "delta", "3rps", pytest.param("gough-stewart", marks=pytest.mark.soak)),
+        *("sprung five-bar", "drives, springs and rotors at closures", "one motion"),
+    ],
+)
 def test_derivatives_of_a_few(name: str) -> None:
-    _checked(library_robot(name), "inverse_dynamics")
-
-
-@pytest.mark.thinned
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["sprung five-bar", "drives, springs and rotors at closures", "one motion"])
-def test_robots_that_are_no_families(name: str) -> None:
-    _checked(STRESS[name](1), "forward_dynamics")
+    if name in STRESS:
+        _checked(STRESS[name](1), "forward_dynamics")
+    else:
+        _checked(library_robot(name), "inverse_dynamics")
 
 
 @pytest.mark.slow

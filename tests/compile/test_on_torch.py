@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +113,15 @@ def test_a_robot() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["inverse_dynamics", "forward_dynamics"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        *itertools.product(NAMES, ("inverse_dynamics", "forward_dynamics")),
+        *((name, "forward_dynamics") for name in STRESS),
+    ],
+)
 def test_every_robot(name: str, model: str) -> None:
-    _checked(library_robot(name), model)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STRESS)
-def test_robots_that_are_no_families(name: str) -> None:
-    _checked(STRESS[name](1), "forward_dynamics")
+    _checked(STRESS[name](1) if name in STRESS else library_robot(name), model)
 
 
 def test_second_derivatives_backwards() -> None:

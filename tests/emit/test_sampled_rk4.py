@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -21,8 +20,7 @@ from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.simulation.flow import flow
 from nacelle.spatial.scalar import Array, pack
-from support.c_drivers import CompiledRk4, EmulatedRk4
-from support.cc import COMPILERS
+from support.drivers import integrators, numpy_kernel
 from support.library import library_robot
 
 H_STEP = 0.02
@@ -55,25 +53,10 @@ LAWS: dict[str, tuple[Callable[..., Array], int, int, int]] = {
 
 @cache
 def drivers(law: str) -> dict[str, Integrator]:
-    """In NumPy, in native code of several widths, in C and in CUDA where they can be compiled."""
     function, nz, nw, np_ = LAWS[law]
     program = make_program(plant, None, {"s": (2,), "u": (2,), "p": (1,)})
     control = make_program(function, None, {"s": (2 + nz,), "w": (nw,), "p": (np_,)})
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    made: dict[str, Integrator] = {"numpy": NumpyRk4(program, kernel, control, sampled=True)}
-    for name, options in (
-        ("1", jit.JitOptions(width=1)),
-        ("4", jit.JitOptions(width=4)),
-        ("host", jit.DEFAULT),
-    ):
-        image = compile_rk4(program, options, control, sampled=True)
-        made[name] = Rk4(image, program, control, sampled=True)
-    if COMPILERS:
-        made["c"] = CompiledRk4(program, control, sampled=True)
-    if shutil.which("g++") or shutil.which("clang++"):
-        made["cuda"] = EmulatedRk4(program, control, sampled=True)
-    return made
+    return integrators(program, control, sampled=True)
 
 
 def loop(law: str, state: Array, w: Array, p: Array, steps: int, held: int, delay: int) -> list[Array]:
@@ -190,8 +173,7 @@ def test_arguments_that_do_not_fit(changed: dict[str, Any], message: str) -> Non
 
 def test_programs_that_do_not_fit() -> None:
     program = make_program(plant, None, {"s": (2,), "u": (2,), "p": (1,)})
-    kernel = target("numpy").kernel
-    assert kernel is not None
+    kernel = numpy_kernel()
     with pytest.raises(ValueError, match="no control that could be sampled"):
         NumpyRk4(program, kernel, sampled=True)
     with pytest.raises(ValueError, match="sampled control only"):

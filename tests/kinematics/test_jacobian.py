@@ -30,6 +30,7 @@ from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same
 from support.random_robots.legs import CASES
+from support.transformed import Change
 from support.uncompiled import (
     any_robot,
     by_time,
@@ -37,7 +38,6 @@ from support.uncompiled import (
     moved,
     poses_around,
     run_uncompiled,
-    scaled_robot,
     solve_uncompiled,
     stencil,
 )
@@ -178,7 +178,7 @@ def test_consistent_with_motions(name: str) -> None:
 def test_conditioning_without_units(name: str) -> None:
     """Lengths in millimetres: the scaled Jacobian and its condition stay."""
     robot = any_robot(name)
-    other = scaled_robot(robot, 1000.0)
+    other = Change(length=1000.0).robot(robot)
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=7)
     lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in mechanism.layout.x_names])

@@ -23,7 +23,8 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support import mechanisms
 from support.compare import assert_same
-from support.uncompiled import ALL, any_robot, by_time, poses_around, scaled_robot
+from support.transformed import Change
+from support.uncompiled import ALL, any_robot, by_time, poses_around
 
 LINKS = (0.2, 0.25)
 HALF_BASE = 0.1
@@ -251,7 +252,7 @@ def test_constraint_singularity_of_dymo() -> None:
 @pytest.mark.parametrize("name", by_time(["fivebar", "3rps", "dymo", "palida"], long=["dymo", "palida"]))
 def test_measures_have_no_units(name: str) -> None:
     robot = any_robot(name)
-    other = scaled_robot(robot, 1000.0)
+    other = Change(length=1000.0).robot(robot)
     x = poses_around(robot, 4, seed=2)
     lengths = np.array([1000.0 if n in ("x", "y", "z") else 1.0 for n in mechanism_of(robot).layout.x_names])
     one, two = singularities(robot, x), singularities(other, x * lengths)

@@ -24,12 +24,13 @@ from nacelle.model.reduced import ReducedLayout
 from nacelle.model.robot import body_parameters
 from nacelle.model.write import write_yaml
 from support.bench import problems_of
+from support.described import COUPLED, mechanism
 from support.described import NAMES as HANGING
-from support.described import mechanism
 from support.library import NAMES, as_written, in_full, library_robot
+from support.random_robots import random_robot
 from support.random_robots.loads import with_all
 from support.stress_robots import STRESS
-from support.uncompiled import FILES, any_robot
+from support.uncompiled import any_robot
 
 # ---- Angular dampers as data: their number, their hash, their text
 
@@ -63,15 +64,6 @@ def test_a_ground_and_couplings_are_not_written_parts() -> None:
 
 
 # ---- Chains of the nacelle's mechanism: written as legs, read as its bodies, written again
-
-
-@pytest.mark.parametrize("name", HANGING)
-def test_written_and_read_again_a_robot_is_the_same(name: str) -> None:
-    robot = mechanism(name)
-    again = nacelle.loads(robot.to_yaml())
-    assert again.hash == robot.hash
-    assert again.all_names == robot.all_names
-    assert again.motion == robot.motion
 
 
 def test_chains_keep_the_order_of_the_tree_whatever_order_they_are_written_in() -> None:
@@ -386,13 +378,31 @@ def test_mistakes_are_at_their_place(text, written, message):
 # ---- Robots as YAML: read back they are the same, to the last bit
 
 
-@pytest.mark.parametrize("name", [*NAMES, *FILES])
-def test_there_and_back(name: str) -> None:
-    robot = any_robot(name)
+FOLDER = Path(__file__).parents[1] / "robots"
+FILES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def round_trip_robot(name: str | int) -> nacelle.Robot:
+    """A robot of the library or of the files, a mechanism, or a random one with coupled joints."""
+    if isinstance(name, int):
+        return random_robot("coupled", name)
+    if name in NAMES:
+        return library_robot(name)
+    return nacelle.load(FOLDER / f"{name}.yaml") if name in FILES else mechanism(name)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *FILES, *HANGING, *COUPLED, 0, 1, 2])
+def test_there_and_back(name: str | int) -> None:
+    robot = round_trip_robot(name)
     text = write_yaml(robot)
     again, _ = read_text(text)
-    assert again.hash == robot.hash
-    # Legs that share bodies are written as one.
+    assert again.hash == nacelle.loads(text).hash == robot.hash
+    assert [body.display for body in again.bodies] == [body.display for body in robot.bodies]
+    assert again.motion == robot.motion
+    assert write_yaml(again) == text
+    # Legs that share bodies are written as one, and what they had as names is behind its own.
+    first = robot.legs[0].name if robot.legs else ""
+    for one, two in zip((*robot.bodies, *robot.actuators), (*again.bodies, *again.actuators), strict=True):
+        assert two.name in (one.name, f"{first}.{one.name.replace('.', '-')}")
     if name != "shared":
         assert again.all_names == robot.all_names
-        assert write_yaml(again) == text

@@ -10,34 +10,17 @@ import pytest
 from nacelle.dynamics import tree_form as tree
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State, state_at
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Joint, JointKind
 from nacelle.papers import jourdain
 from nacelle.papers.registration import FORMULATIONS
 from papers.test_legs import (
-    ALL,
-    any_robot,
     cases,
     chain_of_all_joints,
     general,
     loaded,
     motions,
-    variants,
 )
 from support.compare import assert_same
-
-
-def test_every_robot_is_served() -> None:
-    for name in ALL:
-        assert FORMULATIONS["jourdain"].reason_not(mechanism_of(any_robot(name))) == "", name
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_force_is_that_of_the_tree(name: str) -> None:
-    for state, a in cases(name):
-        for at, physics in variants(state):
-            expected = tree.generalised_force(at, a, physics)
-            assert_same(jourdain.generalised_force(at, a, physics), expected, 1e-12, name)
 
 
 def test_every_kind_of_joint() -> None:

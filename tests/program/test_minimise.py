@@ -79,58 +79,6 @@ def small(function, **inputs):
     return count(program)
 
 
-def test_factoring():
-    assert small(lambda x: x[0] * x[1] + x[0] * x[2], x=(3,)).total == 2
-    assert small(lambda x: x[0] * x[1] - x[2] * x[0] + x[0] * x[3], x=(4,)).total == 3
-    # Horner: a x^3 + b x^2 + c x + d.
-    assert small(lambda a, x: a[0] * x**3 + a[1] * x**2 + a[2] * x + a[3], a=(4,), x=()).total == 6
-
-
-def test_pairing():
-    def sums(x):
-        return pack([x[0] + x[1] + x[2], x[0] + x[1] + x[3], x[0] + x[1] - x[2], x[3] - x[1] - x[0]])
-
-    # x0 + x1 once, then one sum each.
-    assert small(sums, x=(4,)).total == 5
-
-    def products(x):
-        return pack([x[0] * x[2] * x[1], x[1] * x[3] * x[0], x[0] * x[1] * x[2] * x[3]])
-
-    assert small(products, x=(4,)).total == 4
-
-
-def test_shared_reciprocals():
-    counted = small(lambda x: pack([x[0] / x[3], x[1] / x[3], x[2] / (x[3] * x[3])]), x=(4,))
-    assert counted.div == 1
-    assert counted.total <= 5
-    assert small(lambda x: x[0] / x[1], x=(2,)).div == 1
-
-
-def test_roots_and_their_squares():
-    def f(r):
-        l = (r[0] * r[0] + r[1] * r[1]).sqrt() if not isinstance(r[0], float) else np.hypot(r[0], r[1])
-        return pack([r[2] * l * l, l])
-
-    counted = small(f, r=(3,))
-    assert (counted.add, counted.mul, counted.sqrt) == (1, 3, 1)
-
-
-def test_constant_chains():
-    assert small(lambda x: 2.0 * (3.0 * x) * 0.5, x=()).total == 1
-    assert small(lambda x: 2.0 * x[0] + 3.0 * x[0] + x[1] * 4.0 - 5.0 * x[0], x=(2,)).total == 1
-    assert small(lambda x: (x[0] + 1.0) - (x[0] - 2.0) + x[1], x=(2,)).total == 1
-    # Equal coefficients are taken out: 3 (a + b - c).
-    assert small(lambda x: 3.0 * x[0] + 3.0 * x[1] - 3.0 * x[2], x=(3,)).total == 3
-
-
-def test_dead_code_is_left_out():
-    def f(x):
-        unused = x[0].sin() if not isinstance(x[0], float) else 0.0
-        return x[1] + 0.0 * unused
-
-    assert small(f, x=(2,)).total == 0
-
-
 @pytest.mark.parametrize(
     ("function", "inputs", "most"),
     [

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacelle.program.trace import Symbol
 from nacelle.spatial import scalar
 from nacelle.spatial.batch import Batch, from_samples, to_samples
 from support.compare import assert_same
-from support.symbol import Symbol, symbols, value, values
+from support.symbol import symbol, symbols, value, values
 
 reals = st.floats(-10, 10, allow_subnormal=False)
 positive = st.floats(1e-3, 10)
@@ -61,7 +62,7 @@ class TestOneArgument:
     def test_symbol(self, name: str, data: st.DataObject) -> None:
         reference, domain = ONE[name]
         x = data.draw(domain)
-        result = getattr(scalar, name)(Symbol(x))
+        result = getattr(scalar, name)(symbol(x))
         assert isinstance(result, Symbol)
         assert close(value(result), reference(x))
 
@@ -73,7 +74,7 @@ class TestOneArgument:
         assert result.samples.shape == (len(samples),)
         assert all(close(r, reference(x)) for r, x in zip(result.samples, samples, strict=True))
 
-    @pytest.mark.parametrize("wrap", [mpmath.mpf, Symbol, float])
+    @pytest.mark.parametrize("wrap", [mpmath.mpf, symbol, float])
     def test_array_of_objects(self, name: str, wrap: Callable[[float], Any]) -> None:
         """An array of objects is taken entry by entry, whatever the entries are."""
         reference, _ = ONE[name]
@@ -88,9 +89,9 @@ class TestOneArgument:
 # Kinds of scalars that meet in one expression; symbols and mpmath numbers never do.
 MIXED = [
     (left, right)
-    for left in (float, np.float64, mpmath.mpf, Symbol)
-    for right in (float, np.float64, mpmath.mpf, Symbol)
-    if {left, right} != {mpmath.mpf, Symbol}
+    for left in (float, np.float64, mpmath.mpf, symbol)
+    for right in (float, np.float64, mpmath.mpf, symbol)
+    if {left, right} != {mpmath.mpf, symbol}
 ]
 PAIRS = [(1.5, -0.5), (-0.5, 1.5), (-2.0, -2.0), (0.0, -1.0), (0.25, 0.0)]
 
@@ -127,7 +128,7 @@ def test_array_and_single_batch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TWO)
-@pytest.mark.parametrize("wrap", [mpmath.mpf, Symbol, float])
+@pytest.mark.parametrize("wrap", [mpmath.mpf, symbol, float])
 def test_arrays_of_objects(name: str, wrap: Callable[[float], Any]) -> None:
     function, reference = getattr(scalar, name), TWO[name]
     for a, b in PAIRS:
@@ -180,7 +181,7 @@ class TestWhere:
         np.testing.assert_array_equal(each, [1.0 if condition > 0 else 7.0, 2.0, 7.0])
 
 
-@pytest.mark.parametrize("wrap", [mpmath.mpf, Symbol, float])
+@pytest.mark.parametrize("wrap", [mpmath.mpf, symbol, float])
 def test_where_of_arrays_of_objects(wrap: Callable[[float], Any]) -> None:
     condition, a = np.empty(5, dtype=object), np.empty(5, dtype=object)
     condition[:] = [wrap(c) for c in CONDITIONS]
@@ -256,7 +257,7 @@ def test_pack_arrays_of_objects() -> None:
     np.testing.assert_array_equal(values(packed), [[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize("wrap", [mpmath.mpf, Symbol])
+@pytest.mark.parametrize("wrap", [mpmath.mpf, symbol])
 def test_pack_objects(wrap: Callable[[float], Any]) -> None:
     packed = scalar.pack([[wrap(1.0), 0.0], [2.0, 3]])
     assert packed.dtype == object
@@ -327,8 +328,8 @@ def test_divide() -> None:
     assert scalar.divide(1.0, 0.0) == math.inf
     assert scalar.divide(-1, 0) == -math.inf
     assert math.isnan(scalar.divide(0.0, 0.0))
-    assert value(scalar.divide(Symbol(1.0), 4.0)) == 0.25
-    assert value(scalar.divide(1.0, Symbol(4.0))) == 0.25
+    assert value(scalar.divide(symbol(1.0), 4.0)) == 0.25
+    assert value(scalar.divide(1.0, symbol(4.0))) == 0.25
     assert scalar.divide(mpmath.mpf(1), 4.0) == mpmath.mpf("0.25")
     np.testing.assert_array_equal(scalar.divide(1.0, Batch([2.0, 0.0])).samples, [0.5, math.inf])
     np.testing.assert_array_equal(scalar.divide(np.array([1.0, 3.0]), 2.0), [0.5, 1.5])

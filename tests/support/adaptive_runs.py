@@ -88,10 +88,10 @@ def wrong_model(robot: Robot, seed: int | None) -> Robot:
 def loaded_values(robot: Robot, loaded: Robot) -> Array:
     """The base parameters of a robot with its payload counted to the nacelle's bodies."""
     base, own = adapted_parameters(robot), linear_parameters(robot)
-    values, place = own.values.copy(), {name: k for k, name in enumerate(own.names)}
+    values, column = own.values.copy(), {name: k for k, name in enumerate(own.names)}
     for load in loaded.payload[len(robot.payload) :]:
         for part, value in zip(INERTIA_NAMES, load.inertia, strict=True):
-            values[place[f"{robot.bodies[load.body].name}.{part}"]] += value
+            values[column[f"{robot.bodies[load.body].name}.{part}"]] += value
     return np.asarray(base.K @ [values[group[0]] for group in base.choice.groups()])
 
 

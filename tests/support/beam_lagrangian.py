@@ -56,14 +56,14 @@ class FreeBeam:
         L, n = mpmath.mpf(beam.length), shapes.n
         zero = mpmath.mpf(0)
         table = []
-        for place, weight in points(pieces):
-            xi = mpmath.mpf(place.numerator) / place.denominator
+        for point, weight in points(pieces):
+            xi = mpmath.mpf(point.numerator) / point.denominator
             D, T = np.full((3, n), zero), np.full((3, n), zero)
             change, bent, slip = np.full((3, n), zero), np.full((3, n), zero), np.full((3, n), zero)
             for i, c in enumerate(shapes.coordinates):
-                d, r = value(c.d, place), value(c.r, place)
-                dd = value(c.d.derivative(), place) / L if c.d is not None else zero
-                dr = value(c.r.derivative(), place) / L if c.r is not None else zero
+                d, r = value(c.d, point), value(c.r, point)
+                dd = value(c.d.derivative(), point) / L if c.d is not None else zero
+                dr = value(c.r.derivative(), point) / L if c.r is not None else zero
                 if c.kind == TORSION:
                     T[0, i], change[0, i] = r, dr
                     continue
@@ -107,8 +107,8 @@ class FreeBeam:
             stretch = mpmath.mpf(0)
             for x, weight, D, _, change, bent, slip in self.table[piece * each : (piece + 1) * each]:
                 p = D @ q
-                place = X[:3] + R @ np.array([x + p[0], p[1], p[2]])
-                total -= weight * per_length * (self.gravity @ place)
+                position = X[:3] + R @ np.array([x + p[0], p[1], p[2]])
+                total -= weight * per_length * (self.gravity @ position)
                 k = change @ q
                 total += weight / 2 * E * (section.Iy * k[1] ** 2 + section.Iz * k[2] ** 2)
                 total += weight / 2 * G * section.J * k[0] ** 2

@@ -28,10 +28,10 @@ def chromium() -> str:
     path = next((found for found in map(shutil.which, _NAMES) if found), None)
     if path is not None:
         return path
-    words = "no Chromium on PATH (Debian: apt-get install chromium): pages were not opened"
+    reason = "no Chromium on PATH (Debian: apt-get install chromium): pages were not opened"
     if os.environ.get("NACELLE_BROWSER") == "required":
-        pytest.fail(words)
-    pytest.skip(words)
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def foreign(address: str) -> bool:

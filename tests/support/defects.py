@@ -5,15 +5,12 @@ make defects      # each in a copy of the package, by the tests of make test in 
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from support.mutants import package_copy, run_mutated
 from support.tiers import ROOT
 
 
@@ -118,44 +115,20 @@ DEFECTS = (
 
 def found_by(defect: Defect, source: Path) -> str:
     """The first test that fails with a defect; empty if none does."""
-    target = source / "nacelle" / defect.module
-    text = target.read_text(encoding="utf-8")
+    text = (source / "nacelle" / defect.module).read_text(encoding="utf-8")
     assert defect.right in text, f"{defect.module} has no {defect.right!r}"
-    target.write_text(text.replace(defect.right, defect.wrong), encoding="utf-8")
-    settings = {"PYTHONPATH": f"{source}{os.pathsep}{ROOT / 'tests'}", "NACELLE_CACHE": str(source / "cache")}
+    text = text.replace(defect.right, defect.wrong)
     paths = [str(ROOT / "tests" / folder) for folder in defect.folders]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not soak",
-        *paths,
-    ]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False
-        )
-    finally:
-        target.write_text(text, encoding="utf-8")
-        shutil.rmtree(source / "cache", ignore_errors=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return lines[0].split()[1].removeprefix(f"{ROOT}/") if lines else ""
+    _, test = run_mutated(source, f"nacelle/{defect.module}", text, paths, "-m", "not slow and not soak")
+    return test.removeprefix(f"{ROOT}/")
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            ROOT / "src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
-        )
+    with package_copy() as folder:
         missed = 0
         for defect in DEFECTS:
             start = time.perf_counter()
-            test = found_by(defect, Path(folder))
+            test = found_by(defect, folder)
             missed += not test
             print(f"{defect.what}: {test or 'NOT FOUND'} ({time.perf_counter() - start:.0f} s)", flush=True)
     sys.exit(missed > 0)

@@ -135,7 +135,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     own = owners(robot, file.names)
     point = {1} if robot.nacelle.kind == "point" else set()
     assert set(range(len(robot.bodies))) - set(own.values()) <= merged(robot) | point
-    places = [file.drives[name] for name in actuator_names(robot)]
+    drive_indices = [file.drives[name] for name in actuator_names(robot)]
     worst = {"poses": 0.0, "rates": 0.0, "closures": 0.0, "inverse": 0.0}
 
     def worse(what: str, value: float) -> None:
@@ -159,7 +159,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
         M, constant, rows = file.dynamics(q, u)
         force = M @ u_dot + constant
         size = float(np.max(np.abs(force)))
-        force[places] -= inverse.force[k]
+        force[drive_indices] -= inverse.force[k]
         worse("closures", _over(rows @ u, u) if len(rows) else 0.0)
         _, s, Vt = np.linalg.svd(rows) if len(rows) else (None, np.zeros(0), np.eye(len(u)))
         N = Vt[int(np.sum(s > 1e-8 * np.max(s, initial=1.0))) :]

@@ -85,14 +85,14 @@ class PinocchioFile:
         pin.updateFramePlacements(model, data)
         poses, J, bias = [], [], []
         for frame, offset in zip(self.frames, self.offsets, strict=True):
-            place = data.oMf[frame]
-            arm = -place.rotation @ offset
+            pose = data.oMf[frame]
+            arm = -pose.rotation @ offset
             block = pin.getFrameJacobian(model, data, frame, world)
             acceleration = pin.getFrameClassicalAcceleration(model, data, frame, world).vector
             w = pin.getFrameVelocity(model, data, frame, world).angular
             v = block[:3] - np.cross(arm, block[3:], axisa=0, axisb=0, axisc=0)
             linear = acceleration[:3] + np.cross(acceleration[3:], arm) + np.cross(w, np.cross(w, arm))
-            poses.append(Pose(np.array(place.rotation), place.translation + arm))
+            poses.append(Pose(np.array(pose.rotation), pose.translation + arm))
             J.append(np.vstack([v, block[3:]]))
             bias.append(np.concatenate([linear, acceleration[3:]]))
         return Kinematics(poses, np.stack(J), np.stack(bias))

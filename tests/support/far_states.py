@@ -36,9 +36,9 @@ def random_states(robot: Robot, count: int, seed: int) -> tuple[Array, Array, Ar
     units = np.array([robot.size if unit == "m" else 1.0 for unit in layout.units])
     x = mechanism_of(robot).reference[0] + 0.5 * reach * units * rng.uniform(-1.0, 1.0, (count, layout.nx))
     if layout.quaternion is not None:
-        turn = Rotation.from_rotvec(reach * rng.uniform(-1.0, 1.0, (count, 3)))
+        rotation = Rotation.from_rotvec(reach * rng.uniform(-1.0, 1.0, (count, 3)))
         start = Rotation.from_quat(mechanism_of(robot).reference[0][layout.quaternion])
-        x[:, layout.quaternion] = (turn * start).as_quat()
+        x[:, layout.quaternion] = (rotation * start).as_quat()
     scale = np.array([robot.size if name in ("x", "y", "z") else 1.0 for name in robot.motion.coordinates])
     v, a = rng.normal(size=(2, count, robot.motion.n)) * scale
     return x, v, 3.0 * a

@@ -46,9 +46,9 @@ def precise_robot(robot: Robot) -> Robot:
 def precise_pose(robot: Robot, x: Array) -> Array:
     """A reduced pose (nx,) with its quaternion of unit length to the digits that are carried."""
     found = precise(x)
-    place = mechanism_of(robot).layout.quaternion
-    if place is not None:
-        found[place] = found[place] / mpmath.sqrt(sum(value * value for value in found[place]))
+    quat_slice = mechanism_of(robot).layout.quaternion
+    if quat_slice is not None:
+        found[quat_slice] = found[quat_slice] / mpmath.sqrt(sum(value * value for value in found[quat_slice]))
     return found
 
 

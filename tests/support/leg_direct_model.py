@@ -37,8 +37,8 @@ def split_force(state: State, a: Array, physics: Physics) -> tuple[Array, Array]
         axes = axes_of_leg(state, leg.leg)
         for k, actuator in enumerate(actuators):
             if actuator.joint in axes:
-                place = axes[actuator.joint][0][1].start
-                own[k], H[place] = H[place], 0.0
+                start = axes[actuator.joint][0][1].start
+                own[k], H[start] = H[start], 0.0
         F = F + leg.Jv.T @ (leg.inverse.T @ pack(H))
     return pack(own), S.T @ F
 

@@ -45,18 +45,18 @@ def planar_leg(
 ) -> Data:
     """A chain of bars in the plane z = 0, all joints revolute about z, driven at the base."""
     bodies, joints = {}, {}
-    parent, place = "base", [float(at[0]), float(at[1]), 0.0]
+    parent, offset = "base", [float(at[0]), float(at[1]), 0.0]
     for k, length in enumerate(lengths):
         bodies[f"bar{k}"] = BODY
-        joints[f"joint{k}"] = revolute(parent, f"bar{k}", place, "z", guess=guess[k], active=k == 0)
-        parent, place = f"bar{k}", [length, 0.0, 0.0]
-    return leg(name, bodies, joints, {"end": revolute(parent, "plate", place, "z", **end)})
+        joints[f"joint{k}"] = revolute(parent, f"bar{k}", offset, "z", guess=guess[k], active=k == 0)
+        parent, offset = f"bar{k}", [length, 0.0, 0.0]
+    return leg(name, bodies, joints, {"end": revolute(parent, "plate", offset, "z", **end)})
 
 
 def around_z(count: int, make: Callable[[int], tuple[Data, Data, Data]]) -> list[Data]:
     """Legs in turn about z: bodies, joints and closures of each."""
     placements = ({"angle": 2 * np.pi * k / count} for k in range(count))
-    return [leg(f"leg{k + 1}", *make(k), placement=place) for k, place in enumerate(placements)]
+    return [leg(f"leg{k + 1}", *make(k), placement=placement) for k, placement in enumerate(placements)]
 
 
 def four_bar() -> Data:

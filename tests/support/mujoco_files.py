@@ -107,12 +107,12 @@ def _completed(
     model, data = file.model, file.data
     model.opt.jacobian = mj.mjtJacobian.mjJAC_DENSE
     dofs = [int(model.jnt_dofadr[j]) for j in missing]
-    places = [int(model.jnt_qposadr[j]) for j in missing]
+    q_indices = [int(model.jnt_qposadr[j]) for j in missing]
     for _ in range(20):
         data.qpos[:], data.qvel[:] = qpos, u
         mj.mj_forward(model, data)
         J = data.efc_J.reshape(-1, model.nv)[: data.ne, dofs]
-        qpos[places] -= np.linalg.lstsq(J, data.efc_pos[: data.ne], rcond=None)[0]
+        qpos[q_indices] -= np.linalg.lstsq(J, data.efc_pos[: data.ne], rcond=None)[0]
     J, _ = rows(file)
     u[dofs] = -np.linalg.lstsq(J[:, dofs], J @ u, rcond=None)[0]
     data.qvel[:] = u
@@ -143,10 +143,10 @@ def rows(file: File) -> tuple[Array, Array]:
             ends = tuple((int(model.site_bodyid[site]), model.site_pos[site]) for site in (one, other))
         blocks = []
         for body, point in ends:
-            place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
+            anchor = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
             jac, dot = np.zeros((6, model.nv)), np.zeros((6, model.nv))
-            mj.mj_jac(model, data, jac[:3], jac[3:], place, body)
-            mj.mj_jacDot(model, data, dot[:3], dot[3:], place, body)
+            mj.mj_jac(model, data, jac[:3], jac[3:], anchor, body)
+            mj.mj_jacDot(model, data, dot[:3], dot[3:], anchor, body)
             count = 6 if is_weld else 3
             blocks.append((jac[:count], dot[:count]))
         J.append(blocks[0][0] - blocks[1][0])
@@ -181,7 +181,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     pushed = inverse.force * drawn.push
     ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
     worst = {"loops": 0.0, "rates": 0.0, "inverse": 0.0, "forward": 0.0}
-    places = [
+    drive_dofs = [
         next(int(model.jnt_dofadr[j]) for j in range(model.njnt) if file.joint(j) == (robot_joint, 0))
         for robot_joint in (robot.tree_joints.index(robot.joints[act.joint]) for act in robot.actuators)
     ]
@@ -194,7 +194,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
         ):
             qpos, u, u_dot = accelerations(file, drawn.x[k], drawn.v[k], acceleration)
             tau = np.zeros(model.nv)
-            tau[places] = force
+            tau[drive_dofs] = force
             theirs = forward(file, qpos, u, tau)
             J, _ = rows(file)
             error = float(np.max(np.abs(theirs - u_dot)[own]) / np.max(np.abs(theirs[own])))

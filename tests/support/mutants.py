@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,8 +85,8 @@ def lines_of(module: str, operator: str) -> list[int]:
 
 def all_mutants() -> Iterator[Mutant]:
     """All mutants there are."""
-    for place in PLACES:
-        path = ROOT / "src/nacelle" / place
+    for source in PLACES:
+        path = ROOT / "src/nacelle" / source
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             module = str(file.relative_to(ROOT / "src"))
             for name in OPERATORS:
@@ -127,6 +128,49 @@ def _ids(contexts: Iterable[str]) -> set[str]:
     return {context.partition("|")[0] for context in contexts if "::" in context}
 
 
+@contextmanager
+def package_copy() -> Iterator[Path]:
+    """A folder with a copy of the package, for as long as it is needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(
+            ROOT / "src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+        yield Path(folder)
+
+
+def run_mutated(
+    folder: Path, module: str, text: str, tests: Iterable[str], *more: str, seconds: float | None = None
+) -> tuple[str, str]:
+    """Run tests in a copy of the package in which a module has another text.
+
+    Args:
+        folder: with the copy; the module is as before afterwards.
+        module: its path there.
+        text: its other text.
+        tests: what is run, until the first failure.
+        more: options of pytest.
+        seconds: the time that they have.
+
+    Returns:
+        "killed", "survived" or "out of time", and the test that failed.
+    """
+    target = folder / module
+    before = target.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    settings = {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'tests'}", "NACELLE_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+    how: dict[str, Any] = {"cwd": ROOT, "env": os.environ | settings, "capture_output": True, "text": True}
+    try:
+        done = subprocess.run([*command, *more, *tests], **how, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return "out of time", ""
+    finally:
+        target.write_text(before, encoding="utf-8")
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+    failed = (line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR")))
+    return "survived" if done.returncode == 0 else "killed", next(failed, "")
+
+
 def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
     """Test one mutant in a folder with a copy of the package: killed, survived, not covered, or gone."""
     # The module may have changed since the list was drawn: the line is the one of today.
@@ -136,31 +180,8 @@ def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
     tests, text = tests_of(mutant, lines[mutant.occurrence]), mutated(mutant)
     if not tests:
         return {"outcome": "not covered"}
-    target = folder / mutant.module
-    before = target.read_text(encoding="utf-8")
-    target.write_text(text, encoding="utf-8")
-    settings = {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'tests'}", "NACELLE_CACHE": str(folder / "cache")}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
     start = time.perf_counter()
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=os.environ | settings,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        ended = "survived" if done.returncode == 0 else "killed"
-        by = next(
-            (line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), ""
-        )
-    except subprocess.TimeoutExpired:
-        ended, by = "out of time", ""
-    finally:
-        target.write_text(before, encoding="utf-8")
-        shutil.rmtree(folder / "cache", ignore_errors=True)
+    ended, by = run_mutated(folder, mutant.module, text, tests, seconds=SECONDS)
     return {"outcome": ended, "by": by, "tests": len(tests), "seconds": round(time.perf_counter() - start, 1)}
 
 
@@ -179,16 +200,13 @@ def main() -> None:
         print(f"{len(drawn)} of {len(every)} mutants, seed {chosen.seed}")
         return
     k, n = map(int, chosen.part.split("/"))
-    listed = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
+    mutants = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
     lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
     done = {tuple(entry["mutant"]): entry for entry in map(json.loads, lines)}
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            ROOT / "src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        for mutant in listed:
+    with package_copy() as folder:
+        for mutant in mutants:
             if tuple(mutant) not in done:
-                entry = {"mutant": list(mutant), **outcome(mutant, Path(folder))}
+                entry = {"mutant": list(mutant), **outcome(mutant, folder)}
                 done[tuple(mutant)] = entry
                 with FOUND.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(entry) + "\n")

@@ -64,12 +64,14 @@ def alone(program: Program, output: str) -> Program:
         op, *arguments = program.code[k]
         if k in needed and op not in ("const", "input"):
             needed |= set(arguments)
-    place = {k: new for new, k in enumerate(sorted(needed))}
+    new_index = {k: new for new, k in enumerate(sorted(needed))}
     code = []
-    for k in place:
+    for k in new_index:
         op, *arguments = program.code[k]
-        code.append((op, *(arguments if op in ("const", "input") else (place[a] for a in arguments))))
-    return Program(program.name, program.inputs, (variable,), tuple(code), tuple(place[k] for k in results))
+        code.append((op, *(arguments if op in ("const", "input") else (new_index[a] for a in arguments))))
+    return Program(
+        program.name, program.inputs, (variable,), tuple(code), tuple(new_index[k] for k in results)
+    )
 
 
 def counted(robot: nacelle.Robot, name: str, *, friction: bool = True) -> Count:

@@ -54,11 +54,11 @@ class File:
         self.loops: list[Loop] = []
         self.ratios: list[tuple[str, dict[str, float]]] = []
         if side is not None:
-            said = read_yaml(side.read_bytes(), str(side)).root.plain()
-            kinds = dict(zip(said.get("joint_name", []), said.get("joint_type", []), strict=True))
+            entries = read_yaml(side.read_bytes(), str(side)).root.plain()
+            kinds = dict(zip(entries.get("joint_name", []), entries.get("joint_type", []), strict=True))
             self.model = retyped(self.model, kinds)
-            types = said.get("type", ["6d"] * len(said["closed_loop"]))
-            for (one, other), kind in zip(said["closed_loop"], types, strict=True):
+            types = entries.get("type", ["6d"] * len(entries["closed_loop"]))
+            for (one, other), kind in zip(entries["closed_loop"], types, strict=True):
                 self.add_loop(one, other, POINT if kind.lower() == "3d" else WELD)
         self.data = self.model.createData()
         self.q = pin.neutral(self.model)
@@ -221,7 +221,7 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
     made = pin.Model()
     made.gravity = model.gravity
     for k in range(1, model.njoints):
-        name, place = model.names[k], model.jointPlacements[k]
+        name, placement = model.names[k], model.jointPlacements[k]
         parent = made.getJointId(_last(made, model.names[model.parents[k]])) if model.parents[k] else 0
         joints = [(name, model.joints[k])]
         if kinds.get(name) == "SPHERICAL":
@@ -229,8 +229,8 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
         elif kinds.get(name, "").startswith("UJOINT"):
             joints = [(f"{name}_{letter}", _AXES[letter]()) for letter in kinds[name][-2:]]
         for own, joint in joints:
-            parent = made.addJoint(parent, joint, place, own)
-            place = pin.SE3.Identity()
+            parent = made.addJoint(parent, joint, placement, own)
+            placement = pin.SE3.Identity()
         made.appendBodyToJoint(parent, model.inertias[k], pin.SE3.Identity())
     kept = [
         (made.getJointId(name), k) for k, name in enumerate(model.names) if k and made.existJointName(name)
@@ -266,17 +266,17 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     pushed = inverse.force * drawn.push
     ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
-    places = driven(file)
+    drive_indices = driven(file)
     worst = dict.fromkeys(("loops", "rates", "inverse", "forward"), 0.0)
     for k in range(states):
         q = file.coordinates(nacelle.inverse_kinematics(robot, drawn.x[k]).bodies)
         worst["loops"] = max(worst["loops"], float(np.max(np.abs(file.rows()[2]), initial=0.0)))
         u, u_dot, missed = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], a[k]))
         balance = file.balance(q, u)
-        forces = balance.forces(u_dot, places)
+        forces = balance.forces(u_dot, drive_indices)
         _, ours, also = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], ahead[k]))
         tau = np.zeros(model.nv)
-        tau[list(places)] = pushed[k]
+        tau[list(drive_indices)] = pushed[k]
         theirs = balance.accelerations(tau)
         worst["rates"] = max(worst["rates"], missed, also)
         worst["inverse"] = max(worst["inverse"], _part(forces - inverse.force[k], forces))
@@ -287,10 +287,10 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
 def driven(file: File) -> Sequence[int]:
     """Places of the robot's actuators among Pinocchio's rates."""
     ends = {name.replace("/", "-"): k for k, name in enumerate(file.model.names)}
-    places = []
+    indices = []
     for actuator in file.robot.actuators:
         name = file.robot.joints[actuator.joint].name
         leg, _, own = name.partition(".")
         found = next(ends[n] for n in (own, f"{leg}_{own}", f"{leg}-{own}", name) if n in ends)
-        places.append(file.model.joints[found].idx_v)
-    return places
+        indices.append(file.model.joints[found].idx_v)
+    return indices

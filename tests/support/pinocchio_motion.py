@@ -61,12 +61,12 @@ class PinocchioMotion:
     def _ends(self, number: int, joint: Joint) -> list[int]:
         """Frames in Pinocchio of the two ends of a closure."""
         made = []
-        for body, place in (
+        for body, frame in (
             (joint.predecessor, joint.frame_predecessor),
             (joint.successor, joint.frame_successor),
         ):
             own = self.model.frames[self.engine.frames[body]]
-            name, placement = f"end {number} of body {body}", own.placement * se3(place)
+            name, placement = f"end {number} of body {body}", own.placement * se3(frame)
             made.append(self.model.addFrame(pin.Frame(name, own.parentJoint, 0, placement, pin.OP_FRAME)))
         return made
 

@@ -41,10 +41,10 @@ SAMPLE = (
 
 def structure(program: Program) -> str:
     """SHA-256 of instructions and results; of a constant only that it is one, and its sign."""
-    listed = [
+    instructions = [
         ["const", (op[1] > 0.0) - (op[1] < 0.0)] if op[0] == "const" else list(op) for op in program.code
     ]
-    return hashlib.sha256(json.dumps([listed, program.results]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([instructions, program.results]).encode()).hexdigest()
 
 
 def constants(program: Program) -> list[float]:

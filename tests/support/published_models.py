@@ -130,9 +130,11 @@ def gough_stewart(seed: int) -> Robot:
         first = joints[leg.joints[0]]
         angle = 0.01 * rng.uniform(-1, 1)
         c, s = np.cos(angle), np.sin(angle)
-        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         frame = first.frame_predecessor
-        joints[leg.joints[0]] = dataclasses.replace(first, frame_predecessor=Pose(turn @ frame.R, frame.p))
+        joints[leg.joints[0]] = dataclasses.replace(
+            first, frame_predecessor=Pose(rotation @ frame.R, frame.p)
+        )
     return dataclasses.replace(robot, joints=tuple(joints))
 
 

@@ -160,12 +160,12 @@ def _wound(robot: Robot, q: Array) -> Array:
     q = q.copy()
     for _ in range(3):
         for coupling in (robot.joints[k] for k in robot.couplings):
-            places = [12 + robot.q_slices[j].start for j, _ in coupling.terms]
+            q_indices = [12 + robot.q_slices[j].start for j, _ in coupling.terms]
             factors = np.array([factor for _, factor in coupling.terms])
             turning = [robot.joints[j].primitives[0].is_rotation for j, _ in coupling.terms]
             fast = min(np.flatnonzero(turning), key=lambda k: abs(factors[k]))
-            left = (factors @ q[places] - coupling.offset) / factors[fast]
-            q[places[fast]] -= 2.0 * np.pi * round(left / (2.0 * np.pi))
+            left = (factors @ q[q_indices] - coupling.offset) / factors[fast]
+            q[q_indices[fast]] -= 2.0 * np.pi * round(left / (2.0 * np.pi))
     return q
 
 
@@ -173,15 +173,15 @@ def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Arr
     """Reduced pose, twist and acceleration of a state of the tree."""
     platform, joints = _unpacked(q)
     x = Chart(robot).coordinates(platform)[0]
-    places = []
+    indices = []
     for name in robot.motion.coordinates:
         if name in AXES:
-            places.append(AXES.index(name))
+            indices.append(AXES.index(name))
         else:
             joint = robot.joint(name)
             x[layout_of(robot.motion).x_index(name)] = joints[robot.q_slices[joint].start]
-            places.append(robot.platform_nv + robot.v_slices[joint].start)
-    return x, u[places], u_dot[places]
+            indices.append(robot.platform_nv + robot.v_slices[joint].start)
+    return x, u[indices], u_dot[indices]
 
 
 def main(names: list[str]) -> None:

@@ -30,8 +30,8 @@ def place(name: str) -> Pose:
     """A link in the drawn pose."""
     if name == "world":
         return Pose(np.eye(3), np.zeros(3))
-    origin, turn, _, _ = LINKS[name]
-    return Pose(rotation_rpy(np.array([0.0, turn, 0.0])), np.array(origin))
+    origin, pitch, _, _ = LINKS[name]
+    return Pose(rotation_rpy(np.array([0.0, pitch, 0.0])), np.array(origin))
 
 
 def texts(values: Array) -> str:
@@ -42,14 +42,14 @@ def texts(values: Array) -> str:
 def sdf(contents: str = "", motor: str = "<limit><effort>9</effort></limit>") -> str:
     """The five-bar as SDF, on links whose frames are turned; more contents at the end of the model."""
     pieces = []
-    for name, (origin, turn, com, mass) in LINKS.items():
+    for name, (origin, pitch, com, mass) in LINKS.items():
         here = place(name)
         centre = here.R.T @ (np.array(com) - here.p)
         moments = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), MOMENTS[np.triu_indices(3)], strict=True)
         inertia = "".join(f"<{key}>{value!r}</{key}>" for key, value in ((k, float(v)) for k, v in moments))
         pieces.append(
-            f'<link name="{name}"><pose>{texts(np.array(origin))} 0 {turn!r} 0</pose><inertial>'
-            f"<pose>{texts(centre)} 0 {-turn!r} 0</pose><mass>{mass}</mass>"
+            f'<link name="{name}"><pose>{texts(np.array(origin))} 0 {pitch!r} 0</pose><inertial>'
+            f"<pose>{texts(centre)} 0 {-pitch!r} 0</pose><mass>{mass}</mass>"
             f"<inertia>{inertia}</inertia></inertial></link>"
         )
     for name, (parent, child) in JOINTS.items():

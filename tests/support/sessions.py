@@ -61,9 +61,9 @@ def steps(page: str) -> list[Saved | Command]:
 
 def run(line: str) -> str:
     """What a command answers; `nacelle` runs in this process, everything else in a shell."""
-    words = shlex.split(line)
-    if words[0] == "nacelle":
-        return CliRunner().invoke(app, words[1:], env={"COLUMNS": "200"}).output
+    arguments = shlex.split(line)
+    if arguments[0] == "nacelle":
+        return CliRunner().invoke(app, arguments[1:], env={"COLUMNS": "200"}).output
     return in_shell(line)
 
 

@@ -52,8 +52,8 @@ def point_sightings(robot, camera, rng, *, count=8, sigma=0.1, part=0.15):
 def perturbed(camera, robot, rng, part=0.04):
     """The camera somewhere near: by a part of the robot's size, and as many rad."""
     R, p = camera.pose
-    turn = rotation_vector(part * rng.standard_normal(3))
-    return camera.placed(Pose(R @ turn, p + part * robot.size * rng.standard_normal(3)))
+    rotation = rotation_vector(part * rng.standard_normal(3))
+    return camera.placed(Pose(R @ rotation, p + part * robot.size * rng.standard_normal(3)))
 
 
 def camera_error(true, found):

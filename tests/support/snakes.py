@@ -15,7 +15,7 @@ def snake(cells: int, free: int = 6) -> Robot:
     bodies, joints, closures, couplings = [], [], [], []
     for k in range(cells):
         parent = f"c{k - 1}" if k else "base"
-        turn = -75 if k == 0 else 5 if k % 2 else -5
+        angle = -75 if k == 0 else 5 if k % 2 else -5
         drive = ", actuator: {}" if k in driven else ", friction: {viscous: 0.01 N*m*s/rad}"
         pin = "type: revolute, axis: z"
         com = f"30 {k % 5} {k % 4 - 3} mm"
@@ -25,9 +25,9 @@ def snake(cells: int, free: int = 6) -> Robot:
             f"c{k}: {{mass: 0.1 kg, com: 20 20 3 mm, inertia: 1e-4 1e-4 1e-4 kg*m^2}}",
         ]
         joints += [
-            f"q{k}: {{{pin}, guess: {turn} deg, parent: {parent}, child: a{k}{drive}}}",
-            f"r{k}: {{{pin}, guess: {turn} deg, parent: {parent}, child: b{k}, at: 0 40 0 mm}}",
-            f"s{k}: {{{pin}, guess: {-turn} deg, parent: a{k}, child: c{k}, at: 60 0 0 mm}}",
+            f"q{k}: {{{pin}, guess: {angle} deg, parent: {parent}, child: a{k}{drive}}}",
+            f"r{k}: {{{pin}, guess: {angle} deg, parent: {parent}, child: b{k}, at: 0 40 0 mm}}",
+            f"s{k}: {{{pin}, guess: {-angle} deg, parent: a{k}, child: c{k}, at: 60 0 0 mm}}",
         ]
         ends = f"parent: b{k}, at: 60 0 0 mm, child: c{k}, child_at: 0 41 0 mm"
         closures.append(f"t{k}: {{{pin}, {ends}}}")

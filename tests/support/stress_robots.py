@@ -140,11 +140,11 @@ def fixed_joints(seed: int) -> nacelle.Robot:
         made = planar_leg(n, f"leg{k + 1}", around(n(0.4), n(120.0 * k + 20.0)), plate, plate)
         made["bodies"]["fork"] = n.body(0.2, (0.01, 0.006, -0.003), (0.02, 0.01, 0.015))
         end = made["closures"]["end"]
-        turn = n.vector(0.3, -0.2, 0.4)
+        rpy = n.vector(0.3, -0.2, 0.4)
         made["joints"]["weld"] = joint(
-            "fixed", "coupler", "fork", {"translation": end["at"], "rotation": {"rpy": turn}}
+            "fixed", "coupler", "fork", {"translation": end["at"], "rotation": {"rpy": rpy}}
         )
-        unturned = {"rotation": {"quat_xyzw": Rotation.from_euler("xyz", turn).inv().as_quat().tolist()}}
+        unturned = {"rotation": {"quat_xyzw": Rotation.from_euler("xyz", rpy).inv().as_quat().tolist()}}
         if k == 0:
             # The end body turns with the plate: a hinge in the tree, a weld as the closure.
             made["bodies"]["lug"] = n.body(0.15, (0.005, 0.008, 0.004), (0.01, 0.012, 0.015))

@@ -32,9 +32,9 @@ def rows_of(files: Iterable[Path]) -> tuple[dict[tuple[str, str, str], str], set
             runs[key].append((run, tests, end))
     rows: dict[tuple[str, str, str], str] = {}
     skipped: set[str] = set()
-    for key, listed in runs.items():
-        newest = max(listed, key=lambda found: found[0]["started"])[0]
-        same = [found for found in listed if found[0]["commit"] == newest["commit"]]
+    for key, entries in runs.items():
+        newest = max(entries, key=lambda found: found[0]["started"])[0]
+        same = [found for found in entries if found[0]["commit"] == newest["commit"]]
         outcomes = {test["test"]: test for _, tests, _ in same for test in tests}
         parts = sorted({run["part"] for run, _, _ in same})
         counts = Counter(test["outcome"] for test in outcomes.values())
@@ -58,13 +58,13 @@ def written(page: str, rows: dict[tuple[str, str, str], str], skipped: Iterable[
         tier = next((tier for tier, name in _MADE.items() if f"`{name}`" == cells[0]), "")
         if tier:
             rows.setdefault((tier, cells[1], cells[2]), line)
-    listed = [rows[key] for key in sorted(rows, key=lambda key: (TIERS.index(key[0]), *key[1:]))]
+    table_rows = [rows[key] for key in sorted(rows, key=lambda key: (TIERS.index(key[0]), *key[1:]))]
     reasons = [f"- {reason.removeprefix('Skipped: ')}" for reason in sorted(skipped)]
     lines = [
         START,
         "",
         *HEAD,
-        *listed,
+        *table_rows,
         "",
         *(["Skipped there, since", "", *reasons, ""] if reasons else []),
         END,

@@ -64,19 +64,19 @@ def mark_cases(items: Sequence[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         else:
             cases[item.nodeid.partition("[")[0]].append(item)
-    for listed in cases.values():
-        chosen = {id(item) for item in spread(listed, 1 if "costly" in listed[0].keywords else FEW)}
-        for item in listed:
+    for group in cases.values():
+        chosen = {id(item) for item in spread(group, 1 if "costly" in group[0].keywords else FEW)}
+        for item in group:
             if id(item) not in chosen:
                 item.add_marker(pytest.mark.slow)
     late: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if "thinned" in item.keywords and "slow" in item.keywords and "soak" not in item.keywords:
             late[item.nodeid.partition("[")[0]].append(item)
-    for listed in late.values():
-        mark = listed[0].get_closest_marker("thinned")
+    for group in late.values():
+        mark = group[0].get_closest_marker("thinned")
         step = mark.args[0] if mark is not None and mark.args else 2
-        for k, item in enumerate(listed):
+        for k, item in enumerate(group):
             if k % step:
                 item.add_marker(pytest.mark.soak)
 
@@ -133,8 +133,8 @@ class Recorder:
         self.passed = sorted(passed_before(self.run)) if resume else []
         self.start = time.perf_counter()
         RESULTS.mkdir(exist_ok=True)
-        place = f"{tier}-{part.replace('/', 'of')}-{self.run['machine']}-{self.run['python']}"
-        self.file = RESULTS / f"{place}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+        file_name = f"{tier}-{part.replace('/', 'of')}-{self.run['machine']}-{self.run['python']}"
+        self.file = RESULTS / f"{file_name}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
         self._write(self.run)
 
     def _write(self, line: dict[str, Any]) -> None:

@@ -191,8 +191,8 @@ def shaken_constants(program: Program, rng: np.random.Generator) -> Array:
     """The constants of a program, those of the robot changed by a part `CHANGE` of themselves."""
     values = wide.constants_of(program)
     size = np.abs(values[:, 0])
-    different, place = np.unique(size, return_inverse=True)
-    up = rng.choice([-1.0, 1.0], len(different))[place]
+    different, index = np.unique(size, return_inverse=True)
+    up = rng.choice([-1.0, 1.0], len(different))[index]
     own = 2.0 * size != np.rint(2.0 * size)
     values[:, 1] = np.where(own, CHANGE * up * values[:, 0], 0.0)
     return values

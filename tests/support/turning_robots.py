@@ -30,14 +30,14 @@ def pendulum(**more: Any) -> nacelle.Robot:
 
 def four_bar(springs: Springs, limits: Limits | None = None) -> nacelle.Robot:
     """A crank of 100 mm that turns round in a loop that iteration closes; at the foot the loop is cut."""
-    turn: dict[str, Any] = {"type": "revolute", "axis": "z"}
+    hinge: dict[str, Any] = {"type": "revolute", "axis": "z"}
     joints: dict[str, Any] = {
-        "crank": {**turn, "parent": "base", "child": "a", "active": True, "guess": 1.0},
-        "knee": {**turn, "parent": "a", "child": "b", "at": [0.1, 0, 0], "guess": -0.6},
-        "tip": {**turn, "parent": "b", "child": "c", "at": [0.35, 0, 0], "guess": 1.2},
+        "crank": {**hinge, "parent": "base", "child": "a", "active": True, "guess": 1.0},
+        "knee": {**hinge, "parent": "a", "child": "b", "at": [0.1, 0, 0], "guess": -0.6},
+        "tip": {**hinge, "parent": "b", "child": "c", "at": [0.35, 0, 0], "guess": 1.2},
     }
     closures: dict[str, Any] = {
-        "foot": {**turn, "parent": "c", "child": "base", "at": [0, 0.3, 0], "child_at": [0.4, 0, 0]}
+        "foot": {**hinge, "parent": "c", "child": "base", "at": [0, 0.3, 0], "child_at": [0.4, 0, 0]}
     }
     _loaded(joints, closures, springs, limits or {})
     bodies = {
@@ -56,9 +56,9 @@ def telescope(springs: Springs | None = None, limits: Limits | None = None) -> n
 
     The hip is a joint of the tree, the wrist a closure.
     """
-    turn: dict[str, Any] = {"type": "revolute", "axis": "z", "active": True}
+    hinge: dict[str, Any] = {"type": "revolute", "axis": "z", "active": True}
     joints: dict[str, Any] = {
-        "hip": {**turn, "parent": "base", "child": "a", "guess": 0.3},
+        "hip": {**hinge, "parent": "base", "child": "a", "guess": 0.3},
         "slide": {
             "type": "prismatic",
             "parent": "a",
@@ -68,7 +68,7 @@ def telescope(springs: Springs | None = None, limits: Limits | None = None) -> n
             "guess": 0.4,
         },
     }
-    closures: dict[str, Any] = {"wrist": {**turn, "parent": "b", "child": "nacelle"}}
+    closures: dict[str, Any] = {"wrist": {**hinge, "parent": "b", "child": "nacelle"}}
     _loaded(joints, closures, {"slide": (4000.0, 0.4), **(springs or {})}, limits or {})
     bodies = {"a": {"mass": 0.3, "com": [0.15, 0, 0]}, "b": {"mass": 0.2, "com": [-0.1, 0, 0]}}
     leg = {"name": "arm", "bodies": bodies, "joints": joints, "closures": closures}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -108,19 +107,19 @@ def solve_uncompiled(robot: Robot, x: Array, stages: int = 1) -> Array:
 
 def unit_poses(mechanism: Mechanism, x: Array) -> Array:
     """The same with unit quaternions."""
-    place = mechanism.layout.quaternion
-    if place is not None:
+    quat_slice = mechanism.layout.quaternion
+    if quat_slice is not None:
         x = x.copy()
-        x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+        x[:, quat_slice] /= np.linalg.norm(x[:, quat_slice], axis=1, keepdims=True)
     return x
 
 
 def same_sheet(mechanism: Mechanism, x: Array, x0: Array) -> Array:
     """The same with quaternions on the side of that of x0."""
-    place = mechanism.layout.quaternion
-    if place is not None:
+    quat_slice = mechanism.layout.quaternion
+    if quat_slice is not None:
         x = x.copy()
-        x[:, place] *= np.where(x[:, place] @ x0[place] < 0.0, -1.0, 1.0)[:, None]
+        x[:, quat_slice] *= np.where(x[:, quat_slice] @ x0[quat_slice] < 0.0, -1.0, 1.0)[:, None]
     return x
 
 
@@ -149,9 +148,9 @@ def moved(mechanism: Mechanism, x: Array, step: Array) -> Array:
     """Poses moved by steps (N, n): the rotation vector of an orientation in base axes."""
     layout = mechanism.layout
     linear, quat = layout.split_x(x)
-    plain, turn = layout.split_v(step)
+    plain, rotation = layout.split_v(step)
     if quat is not None:
-        quat = quat_multiply(quat_exp(turn), quat)
+        quat = quat_multiply(quat_exp(rotation), quat)
     return layout.join_x(linear + plain, quat)
 
 
@@ -193,8 +192,8 @@ def difference(values: Array) -> Array:
 def continuous(robot: Robot, q: Array) -> Array:
     """Coordinates (..., samples, nq) without jumps of full turns, angles being followed along the samples."""
     q = q.copy()
-    for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
-        start = place.start
+    for joint, q_slice in zip(robot.tree_joints, robot.q_slices, strict=True):
+        start = q_slice.start
         for primitive in joint.primitives:
             if primitive.nq == 1 and primitive.is_rotation:
                 q[..., start] = np.unwrap(q[..., start], axis=-1)
@@ -214,33 +213,3 @@ def open_loops(robot: Robot, platform: Pose, q: Array) -> float:
         [[robot.size if lock[0] == "offset" else 1.0 for lock in joint.locks] for joint in robot.closures]
     )
     return float(np.max(np.abs(state.residual) / scale, initial=0.0))
-
-
-def scaled_robot(robot: Robot, factor: float) -> Robot:
-    """The same robot in another unit of length: all lengths times a factor, guesses of slides too."""
-
-    def pose(frame: Pose) -> Pose:
-        return Pose(frame.R, factor * frame.p)
-
-    joints = []
-    for joint in robot.joints:
-        guess, limits, start = list(joint.guess), list(joint.limits), 0
-        for k, primitive in enumerate(joint.primitives):
-            if not primitive.is_rotation:
-                if guess:
-                    guess[start] *= factor
-                if limits:
-                    limits[k] = (factor * limits[k][0], factor * limits[k][1])
-            start += primitive.nq
-        joints.append(
-            dataclasses.replace(
-                joint,
-                frame_predecessor=pose(joint.frame_predecessor),
-                frame_successor=pose(joint.frame_successor),
-                guess=tuple(guess),
-                limits=tuple(limits),
-            )
-        )
-    return dataclasses.replace(
-        robot, joints=tuple(joints), reference=pose(robot.reference), modes=(), tools=()
-    )

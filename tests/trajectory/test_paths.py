@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -215,38 +216,6 @@ def test_limits_of_each_coordinate(timing: str, seed: int) -> None:
     assert 1 - 1e-5 < reached <= 1 + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "options", "text"),
-    [
-        (
-            [0, 0],
-            [1, 0, 0],
-            {"duration": 1},
-            r"the start has shape \(2,\), not \(3,\): 3 numbers \(x, y, z\)",
-        ),
-        ([0, 0, 0], [1, np.nan, 0], {"duration": 1}, "the end: y is nan"),
-        ([0, 0, 0], ["a", 0, 0], {"duration": 1}, "the end is not a row"),
-        ([0, 0, 0], [1, 0, 0], {"duration": -1}, "the duration is -1"),
-        ([0, 0, 0], [1, 0, 0], {"speed": [1, 2]}, "the speed is neither a number nor 3"),
-        ([0, 0, 0], [1, 0, 0], {"speed": 0}, "not positive"),
-        ([0, 0, 0], [0, 0, 0], {"speed": 1}, "start and end are the same"),
-    ],
-)
-def test_errors(start: list[float], end: list[float], options: dict[str, object], text: str) -> None:
-    with pytest.raises(TrajectoryError, match=text):
-        Line(start, end, motion="xyz", **options)
-
-
-def test_errors_of_orientations_and_motions() -> None:
-    unit = [0, 0, 0, 0, 0, 0, 1]
-    with pytest.raises(TrajectoryError, match="the end: the quaternion"):
-        Line(unit, np.zeros(7), motion="se3", duration=1)
-    with pytest.raises(TrajectoryError, match="not a motion type"):
-        Line(unit, unit, motion="se4", duration=1)
-    with pytest.raises(TrajectoryError, match="side by side"):
-        Line([0] * 4, [0] * 4, motion=["rx", "x", "ry", "rz"], duration=1)
-
-
 # ---- Circles: planes, turns, errors
 
 UNIT = [0.0, 0.0, 0.0, 1.0]
@@ -282,24 +251,6 @@ def test_speed_along_the_circle() -> None:
     _, (x, v, _) = circle.sample(2001)
     assert np.linalg.norm(v, axis=1).max() == pytest.approx(1.5, rel=1e-12)
     np.testing.assert_array_equal(x[:, 2], 0.3)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"plane": "xx"}, "'xx' is not a plane"),
-        ({"plane": "xz"}, r"two of x, y\)"),
-        ({"normal": [0, 0, 1]}, "has not all of x, y, z"),
-        ({"normal": [0, 0, 0]}, "with a direction"),
-        ({"normal": [0, 0, 1], "plane": "xy"}, "one of the two"),
-        ({"turns": 0}, "is no way"),
-        ({"radius": -1}, "the radius is -1"),
-    ],
-)
-def test_errors_of_circle(options: dict[str, object], text: str) -> None:
-    arguments = {"radius": 1.0, "duration": 1.0} | options
-    with pytest.raises(TrajectoryError, match=text):
-        Circle([0, 0], motion="xy", **arguments)
 
 
 def test_a_circle_needs_two_translations() -> None:
@@ -376,41 +327,6 @@ def test_acceleration_at_given_times(seed: int) -> None:
 def test_points_on_a_line_need_no_blend() -> None:
     line = Polyline([[0.0], [1.0], [2.0]], motion="x", speed=1.0, acceleration=2.0)
     assert line.duration == pytest.approx(2.5, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"times": [0, 1, 2, 3], "blend": 1.5}, "the blends at points 0 and 1 take 1.5 s"),
-        ({"times": [0, 1, 2, 3], "blend": 0.0}, "the blend is 0"),
-        ({"times": [0, 1, 2, 3], "acceleration": 1.0}, "cannot be reached in their times"),
-        ({"times": [0, 1, 1, 3]}, "the time of point 2, 1 s, is not after that of point 1"),
-        ({"times": [0, 1, np.nan, 3]}, "the time of point 2 is nan"),
-        ({"times": [0, 1, 3]}, "there are 4 points"),
-        ({"times": [0, 1, 2, 3], "duration": 1}, "one of the three"),
-        ({}, "one of the three"),
-        ({"duration": 1, "blend": 0.1, "acceleration": 1}, "not both"),
-    ],
-)
-def test_errors_of_polyline(options: dict[str, object], text: str) -> None:
-    with pytest.raises(TrajectoryError, match=text):
-        Polyline(SQUARE, motion="xyz", **options)
-
-
-@pytest.mark.parametrize(
-    ("points", "text"),
-    [
-        ([[0.0, 0, 0]], "1 point"),
-        ([0.0, 0, 0], r"shape \(3,\), not \(N, 3\)"),
-        ([[0.0, 0], [1, 0]], r"shape \(2, 2\), not \(N, 3\): 3 numbers"),
-        ([[0.0, 0, 0], [0, np.inf, 0]], "point 1: y is inf"),
-        ([[0.0, 0, 0], [1, 0]], "are not rows of 3 numbers"),
-        ([[0.0, 0, 0], [0, 0, 0], [1, 0, 0]], "points 0 and 1 are the same"),
-    ],
-)
-def test_errors_name_the_point(points: object, text: str) -> None:
-    with pytest.raises(TrajectoryError, match=text):
-        Polyline(points, motion="xyz", speed=1.0)
 
 
 # ---- B-splines: interpolation, SciPy, orientations
@@ -522,22 +438,77 @@ def test_few_points_lower_the_degree() -> None:
     np.testing.assert_allclose(rest(2 * t).x[:, 0], 10 * t**3 - 15 * t**4 + 6 * t**5, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"degree": 4}, "cannot go from rest to rest"),
-        ({"degree": 8, "rest": False}, "the degree is 8"),
-        ({"interpolate": False, "times": [0, 1], "duration": None}, "control points have no times"),
-    ],
-)
-def test_errors_of_bspline(options: dict[str, object], text: str) -> None:
-    arguments = {"duration": 1.0} | options
-    with pytest.raises(TrajectoryError, match=text):
-        BSpline([[0.0], [1.0]], motion="x", **arguments)
-
-
 def test_a_zero_quaternion_is_named() -> None:
     points = random_points(np.random.default_rng(7), 4)
     points[2, 3:] = 0.0
     with pytest.raises(TrajectoryError, match="point 2: the quaternion"):
         BSpline(points, motion="se3", duration=1.0)
+
+
+# ---- What is no path, with the place of what is wrong
+
+FROM, TO, UNIT = [0, 0, 0], [1, 0, 0], [0, 0, 0, 0, 0, 0, 1]
+TIMES = {"times": [0, 1, 2, 3]}
+# A path of each kind, by its arguments and options that are right.
+RIGHT: dict[Any, tuple[list[Any], dict[str, Any]]] = {
+    Line: ([FROM, TO], {"motion": "xyz"}),
+    Circle: ([[0, 0]], {"motion": "xy", "radius": 1.0, "duration": 1.0}),
+    Polyline: ([SQUARE], {"motion": "xyz"}),
+    BSpline: ([[[0.0], [1.0]]], {"motion": "x", "duration": 1.0}),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "options", "text"),
+    [
+        (
+            Line,
+            [[0, 0], TO],
+            {"duration": 1},
+            r"the start has shape \(2,\), not \(3,\): 3 numbers \(x, y, z\)",
+        ),
+        (Line, [FROM, [1, np.nan, 0]], {"duration": 1}, "the end: y is nan"),
+        (Line, [FROM, ["a", 0, 0]], {"duration": 1}, "the end is not a row"),
+        (Line, [], {"duration": -1}, "the duration is -1"),
+        (Line, [], {"speed": [1, 2]}, "the speed is neither a number nor 3"),
+        (Line, [], {"speed": 0}, "not positive"),
+        (Line, [FROM, FROM], {"speed": 1}, "start and end are the same"),
+        (Line, [UNIT, np.zeros(7)], {"motion": "se3", "duration": 1}, "the end: the quaternion"),
+        (Line, [UNIT, UNIT], {"motion": "se4", "duration": 1}, "not a motion type"),
+        (Line, [[0] * 4] * 2, {"motion": ["rx", "x", "ry", "rz"], "duration": 1}, "side by side"),
+        (Circle, [], {"plane": "xx"}, "'xx' is not a plane"),
+        (Circle, [], {"plane": "xz"}, r"two of x, y\)"),
+        (Circle, [], {"normal": [0, 0, 1]}, "has not all of x, y, z"),
+        (Circle, [], {"normal": [0, 0, 0]}, "with a direction"),
+        (Circle, [], {"normal": [0, 0, 1], "plane": "xy"}, "one of the two"),
+        (Circle, [], {"turns": 0}, "is no way"),
+        (Circle, [], {"radius": -1}, "the radius is -1"),
+        (Polyline, [], {**TIMES, "blend": 1.5}, "the blends at points 0 and 1 take 1.5 s"),
+        (Polyline, [], {**TIMES, "blend": 0.0}, "the blend is 0"),
+        (Polyline, [], {**TIMES, "acceleration": 1.0}, "cannot be reached in their times"),
+        (Polyline, [], {"times": [0, 1, 1, 3]}, "the time of point 2, 1 s, is not after that of point 1"),
+        (Polyline, [], {"times": [0, 1, np.nan, 3]}, "the time of point 2 is nan"),
+        (Polyline, [], {"times": [0, 1, 3]}, "there are 4 points"),
+        (Polyline, [], {**TIMES, "duration": 1}, "one of the three"),
+        (Polyline, [], {}, "one of the three"),
+        (Polyline, [], {"duration": 1, "blend": 0.1, "acceleration": 1}, "not both"),
+        (Polyline, [[FROM]], {"speed": 1.0}, "1 point"),
+        (Polyline, [FROM], {"speed": 1.0}, r"shape \(3,\), not \(N, 3\)"),
+        (Polyline, [[[0, 0], [1, 0]]], {"speed": 1.0}, r"shape \(2, 2\), not \(N, 3\): 3 numbers"),
+        (Polyline, [[FROM, [0, np.inf, 0]]], {"speed": 1.0}, "point 1: y is inf"),
+        (Polyline, [[FROM, [1, 0]]], {"speed": 1.0}, "are not rows of 3 numbers"),
+        (Polyline, [[FROM, FROM, TO]], {"speed": 1.0}, "points 0 and 1 are the same"),
+        (BSpline, [], {"degree": 4}, "cannot go from rest to rest"),
+        (BSpline, [], {"degree": 8, "rest": False}, "the degree is 8"),
+        (
+            BSpline,
+            [],
+            {"interpolate": False, "times": [0, 1], "duration": None},
+            "control points have no times",
+        ),
+    ],
+)
+def test_errors(kind: Any, places: list[Any], options: dict[str, Any], text: str) -> None:
+    usual, settings = RIGHT[kind]
+    with pytest.raises(TrajectoryError, match=text):
+        kind(*(places or usual), **{**settings, **options})

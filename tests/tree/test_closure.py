@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from nacelle.kinematics.mechanism.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
+from nacelle.program.trace import Symbol
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import is_zero
@@ -35,7 +36,7 @@ from support.pairwise import FAMILIES, pairwise
 from support.random_robots.described import RandomRobot, any_tree, any_trees, closing, closings
 from support.random_robots.numbers import random_coordinates, random_pose, relative_pose
 from support.snakes import snake
-from support.symbol import Symbol, symbols, values
+from support.symbol import symbols, values
 
 seeds = st.integers(0, 2**32 - 1)
 

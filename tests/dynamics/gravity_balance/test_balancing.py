@@ -12,14 +12,16 @@ from nacelle.dynamics.gravity_balance import balance_gravity
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.model.joint import Spring
 from support.compare import relative_error
-from support.pendulum import ARM, CENTRE, HEIGHT, MASS, PENDULUM, G
+from support.described import text
 from support.uncompiled import any_robot, by_time
 
+# The numbers of the pendulum, kg, m and m/s^2.
+MASS, CENTRE, HEIGHT, ARM, G = 2.0, 0.3, 0.4, 0.25, 9.81
 ANGLES = np.linspace(-0.9, 0.9, 25)[:, None]
 
 
 def pendulum() -> nacelle.Robot:
-    return nacelle.loads(PENDULUM)
+    return nacelle.loads(text("pendulum"))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Newton and RK4 in C against the same loops in Python."""
+"""Newton and RK4 in C: memory, names, single precision; numbers are compared where all targets are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.implicit import irk5_source
@@ -14,8 +15,8 @@ from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED
 from nacelle.emit.registry import TargetError
 from nacelle.program.program import Program, Variable
-from support.c_drivers import FLAGS, circle_and_line, pendulum
 from support.cc import COMPILERS, SANITIZE, WARNINGS, compile_shared, pointer, run_executable
+from support.drivers import FLAGS, circle_and_line, pendulum
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
@@ -100,6 +101,10 @@ def test_programs_of_another_form() -> None:
         newton_source(pendulum())
     with pytest.raises(TargetError, match="a derivative has"):
         rk4_source(circle_and_line())
+    with pytest.raises(TargetError, match="no control program"):
+        rk4_source(pendulum(), control=circle_and_line())
+    with pytest.raises(TargetError, match="no control that could be sampled"):
+        rk4_source(pendulum(), sampled=True)
 
 
 def test_without_parameters() -> None:
@@ -115,3 +120,43 @@ def test_without_parameters() -> None:
     )
     np.testing.assert_allclose(state, math.exp(-1.0), rtol=1e-9)
     assert lib.step_eval_newton(pointer(state), ctypes.c_double(0.0), 3, None, 0, None, None) == CONVERGED
+
+
+@pytest.mark.parametrize("every", [0, 3, 11])
+def test_rows_that_are_stored(every: int) -> None:
+    """As many as fit, and none behind them; states and the number of steps need not be asked for."""
+    run = compile_shared(rk4_source(pendulum("pendulum_it")), COMPILERS[0], FLAGS).pendulum_it_rk4
+    rows, steps, step = 10 // every if every else 0, ctypes.c_size_t(10), ctypes.c_double(0.01)
+    u, p, states = np.sin(np.arange(10.0))[:, None], np.array([9.81, 0.1]), np.full((rows + 1, 2), 7.0)
+    ends = []
+    for kept in (pointer(states), None):
+        x = np.array([1.0, 0.0])
+        inputs = (pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p))
+        assert run(*inputs, step, steps, ctypes.c_size_t(every), kept, None) == 0
+        ends.append(x)
+    np.testing.assert_array_equal(*ends)
+    assert np.all(states[:rows] != 7.0)
+    assert np.all(states[rows] == 7.0)
+
+
+def test_float() -> None:
+    """To the rounding of single precision; without a batch there is no entry for it."""
+    options = {"real": "float", "batch": False}
+    files = rk4_source(pendulum(), COptions(name="falls_down", **options))
+    files |= newton_source(circle_and_line(), COptions(name="meets_here", **options))
+    lib = compile_shared(files, COMPILERS[0], FLAGS)
+    x, u, p = (np.array(values, np.float32) for values in ([1.0, 0.0], [0.3], [9.81, 0.1]))
+    exact = solve_ivp(
+        lambda _, s: pendulum().evaluate([*s, 0.3, 9.81, 0.1]), (0.0, 1.0), x, rtol=1e-12, atol=1e-13
+    ).y[:, -1]
+    size, many = ctypes.c_size_t(0), ctypes.c_size_t(100)
+    arguments = (pointer(x), pointer(u), size, pointer(p), ctypes.c_float(0.01), many, size, None, None)
+    assert lib.falls_down_rk4(*arguments) == 0
+    np.testing.assert_allclose(x, exact, rtol=0.0, atol=1e-5)
+    y, p = np.array([1.0, 0.5], np.float32), np.array([4.0, 0.7], np.float32)
+    assert (
+        lib.meets_here_newton(pointer(y), pointer(p), ctypes.c_float(1e-5), 30, None, 0, None, None)
+        == CONVERGED
+    )
+    np.testing.assert_allclose(y @ y, 4.0, rtol=1e-5)
+    assert not hasattr(lib, "meets_here_newton_batch")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -16,13 +18,12 @@ from nacelle.emit.cuda.device import DeviceNewton, DeviceRk4, LoadedKernels, cup
 from nacelle.emit.cuda.drivers import newton_kernel
 from nacelle.emit.cuda.plan import CudaOptions, planned, values_held
 from nacelle.emit.cuda.target import array_layout, kernels, source_text
-from nacelle.emit.newton import NumpyNewton, Rules
+from nacelle.emit.newton import Rules
 from nacelle.emit.registry import target
 from nacelle.errors import CompileError, DeviceError
 from nacelle.program.program import Program, Variable
-from support import fake_cupy
-from support.cuda_run import Many
-from support.driver_programs import pendulum, square_roots
+from support import cuda_host, fake_cupy
+from support.drivers import circle_and_line, pendulum
 from support.fake_cupy import fake
 from support.random_programs import (
     OPERATIONS,
@@ -34,6 +35,45 @@ from support.random_programs import (
     special_grid,
 )
 
+# ---- Programs through their plain kernel on this machine (`cuda_host`), several of them in one source
+
+Array = np.ndarray
+
+
+class Many:
+    """Programs in one source; `run` evaluates one of them."""
+
+    def __init__(self, programs: Sequence[Program], options: CudaOptions, shared: Sequence[str] = ()) -> None:
+        self.programs, self.shared = programs, shared
+        self.made = [
+            kernels(program, replace(options, name=f"program_{k}"), shared)
+            for k, program in enumerate(programs)
+        ]
+        self.text = source_text("\n".join(one.text for one in self.made), options)
+        self.kind = np.float64 if options.real == "double" else np.float32
+
+    def run(self, k: int, inputs: Sequence[Array]) -> list[Array]:
+        """Outputs (N, size) of program k at inputs (N, size); of shared ones the first row counts."""
+        program, count = self.programs[k], max((len(array) for array in inputs), default=1)
+        arguments: list[Any] = []
+        held = []
+        for variable, array in zip(program.inputs, inputs, strict=True):
+            if not variable.size:
+                continue
+            own = variable.name not in self.shared
+            rows = np.ascontiguousarray(array.T if own else array[0], dtype=self.kind)
+            held.append(rows)
+            arguments.append(ctypes.c_void_p(rows.ctypes.data))
+            arguments += [ctypes.c_uint64(count)] if own else []
+        outputs = [np.full((v.size, count), 77.0, dtype=self.kind) for v in program.outputs]
+        for rows in outputs:
+            if len(rows):
+                arguments += [ctypes.c_void_p(rows.ctypes.data), ctypes.c_uint64(count)]
+        launch = self.made[k].plain
+        cuda_host.call(self.text, launch.kernel, 2, (*arguments, ctypes.c_uint64(count)))
+        return [rows.T for rows in outputs]
+
+
 # ---- Drivers on rows of numbers: kernels are made once for each way that inputs are given
 
 
@@ -42,18 +82,18 @@ def test_nothing_to_do() -> None:
         none = cupy.empty((2, 0))
         motion = DeviceRk4(pendulum()).integrate(none, cupy.empty((1, 0)), none, h=0.1, steps=3, every=1)
         assert motion.x.shape == (3, 2, 0)
-        solution = DeviceNewton(square_roots()).solve(none, none, Rules(1e-9, 5, np.inf, False))
+        solution = DeviceNewton(circle_and_line()).solve(none, none, Rules(1e-9, 5, np.inf, False))
         assert solution.y.shape == (2, 0)
 
 
 def test_float() -> None:
     with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        y0, p = (cupy.asarray(np.full((2, 3), value, np.float32)) for value in (1.0, 2.0))
-        solver = DeviceNewton(square_roots(), CudaOptions(real="float"))
+        y0, p = (cupy.asarray(np.float32([value] * 3).T.copy()) for value in ([1.0, 0.5], [4.0, 0.7]))
+        solver = DeviceNewton(circle_and_line(), CudaOptions(real="float"))
         rules = Rules(1e-6, 20, np.inf, False)
         first = solver.solve(y0, p, rules)
         assert first.y.dtype == np.float32
-        assert np.allclose(first.y, np.sqrt(2.0), rtol=1e-6)
+        assert np.allclose(np.sum(first.y**2, axis=0), 4.0, rtol=1e-6)
         assert solver._driver(True) is solver._driver(True)
 
 
@@ -105,40 +145,6 @@ def test_what_is_not_plain() -> None:
     assert np.isnan(sign[3])
     assert np.all(np.isnan(sine[[2, 3, 6]]))
     assert np.all(np.isnan(cosine[[2, 3, 6]]))
-
-
-# ---- Newton's iteration on the device's terms, on this machine, against the same in NumPy
-
-
-@pytest.mark.parametrize(
-    "rules", [Rules(1e-12, 50, np.inf, False), Rules(1e-3, 50, 0.3, True), Rules(1e-12, 3, np.inf, False)]
-)
-@pytest.mark.parametrize("own", [True, False])
-def test_the_same_as_numpy(rules: Rules, own: bool) -> None:
-    rng = np.random.default_rng(2)
-    y0, p = rng.uniform(0.5, 3.0, (140, 2)), rng.uniform(0.5, 9.0, (140 if own else 1, 2))
-    if own:
-        p[4, 0] = np.nan
-        p[9, 1] = -1.0
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    program = square_roots()
-    want = NumpyNewton(program, kernel(program)).solve(
-        y0,
-        p,
-        tolerance=rules.tolerance,
-        max_iterations=rules.max_iterations,
-        max_step=rules.max_step,
-        polish=rules.polish,
-    )
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        parameters = cupy.asarray(p.T.copy() if own else p[0])
-        got = DeviceNewton(program).solve(cupy.asarray(y0.T.copy()), parameters, rules)
-    assert np.array_equal(got.status, want.status)
-    # A sample without a solution wanders, and rounding decides where to.
-    plain = want.status != 1 if rules.max_iterations > 3 else want.iterations >= 0
-    assert np.array_equal(got.iterations[plain], want.iterations[plain])
-    assert np.allclose(got.y.T[plain], want.y[plain], rtol=1e-9, equal_nan=True)
 
 
 def test_a_program_of_another_form() -> None:

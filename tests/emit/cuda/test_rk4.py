@@ -1,59 +1,18 @@
-"""Runge-Kutta on the device's terms, on this machine, against the same loop in NumPy."""
+"""Runge-Kutta on the device's terms, on this machine, with inputs and numbers of each sample."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from nacelle.emit.cuda.device import DeviceRk4
 from nacelle.emit.cuda.drivers import RunInputs, rk4_kernel
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.program.program import Program, Variable
 from support import fake_cupy
-from support.driver_programs import pendulum
+from support.drivers import numpy_kernel, pendulum
 
 N, STEPS = 150, 12
-
-
-def control() -> Program:
-    """The law u = w - p2 θ̇."""
-    code = (*(("input", k) for k in range(5)), ("mul", 4, 1), ("sub", 2, 5))
-    inputs = (Variable("x", (2,)), Variable("w", (1,)), Variable("p", (2,)))
-    return Program("law", inputs, (Variable("u", (1,)),), code, (6,))
-
-
-def reference(law: Program | None) -> NumpyRk4:
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    return NumpyRk4(pendulum(), kernel, law)
-
-
-@pytest.mark.parametrize(
-    ("rows", "held", "law"), [(1, 1, False), (STEPS, 1, False), (3 * STEPS, 1, False), (4, 3, True)]
-)
-def test_rows_of_inputs(rows: int, held: int, law: bool) -> None:
-    rng = np.random.default_rng(rows)
-    x0, p = rng.normal(size=(N, 2)), np.array([9.81, 0.1])
-    staged = rows == 3 * STEPS
-    u = rng.normal(size=(STEPS, 3, 1) if staged else (rows, 1))
-    chosen = control() if law else None
-    want = reference(chosen).integrate(x0, u, p[None], h=0.01, steps=STEPS, every=4, held=held)
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        driver = DeviceRk4(pendulum(), chosen)
-        got = driver.integrate(
-            cupy.asarray(x0.T.copy()),
-            cupy.asarray(u.reshape(-1, 1, 1)),
-            cupy.asarray(p),
-            h=0.01,
-            steps=STEPS,
-            every=4,
-            held=held,
-        )
-    assert np.allclose(np.moveaxis(got.x, 2, 0), want.x, rtol=1e-13, atol=1e-14)
-    assert np.array_equal(got.completed, want.completed)
-    assert not got.status.any()
 
 
 def test_own_inputs_and_numbers_and_a_state_that_is_not_finite() -> None:
@@ -64,7 +23,7 @@ def test_own_inputs_and_numbers_and_a_state_that_is_not_finite() -> None:
         arrays = [cupy.asarray(array.T.copy()) for array in (x0, u, p)]
         got = DeviceRk4(pendulum()).integrate(*arrays, h=0.01, steps=STEPS)
     for k in (0, 5, N - 1):
-        want = reference(None).integrate(x0[k], u[k], p[k], h=0.01, steps=STEPS)
+        want = NumpyRk4(pendulum(), numpy_kernel()).integrate(x0[k], u[k], p[k], h=0.01, steps=STEPS)
         assert np.allclose(got.final[:, k], want.final[0], rtol=1e-13)
         assert got.completed[k] == want.completed[0]
         assert got.status[k] == want.status[0]

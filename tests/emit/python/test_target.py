@@ -30,6 +30,22 @@ from support.random_programs import (
     special_grid,
 )
 
+# Programs over arrays of a library, written with NumPy's words.
+DIALECT = arrays.Dialect(
+    "import numpy as np",
+    "np",
+    {
+        "div": "np.divide({}, {})",
+        "where": "np.where(np.greater({}, 0.0), {}, {})",
+        "abs": "np.absolute({})",
+        "atan2": "np.arctan2({}, {})",
+        "min": "np.minimum({}, {})",
+        "max": "np.maximum({}, {})",
+    },
+)
+# Names that emitted functions have of their own.
+OTHERS = ("v0", "w0", "math", "np")
+
 
 def run(program: Program, inputs: list[Array]) -> Array:
     """All results, counted through, for every sample."""
@@ -57,6 +73,9 @@ def test_special_values_of_every_operation() -> None:
     assert_steps(program, inputs, values)
     expected = np.concatenate(evaluate(program, inputs), axis=1)
     assert_same(values[:, 3:], expected, 4.0, zeros=False)
+    outputs = empty_outputs(expose(program), len(inputs[0]))
+    numpy_tiles.kernel(expose(program)).run(inputs, outputs, 1)
+    assert_steps(program, inputs, outputs[0])
 
 
 def test_one_assignment_an_operation() -> None:
@@ -80,10 +99,17 @@ def test_constants_are_exact() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names(name: str) -> None:
-    variables = (Variable(name, (2,)), Variable(name), Variable("v0"), Variable("math"))
+    """As a function of floats, over arrays of a library, and in tiles."""
+    variables = (Variable(name, (2,)), Variable(name, (1,)), *(Variable(other, (1,)) for other in OTHERS))
     code = (("input", 0), ("input", 2), ("div", 0, 1), ("input", 3), ("sqrt", 3), ("mul", 2, 4))
     program = Program(name, variables, (Variable(name),), code, (5,))
-    assert python_source.function(program)([6.0, 0.0], [3.0], [4.0], [0.0]) == [4.0]
+    inputs = [[6.0, 0.0], [3.0], [4.0], *([0.0] for _ in OTHERS[1:])]
+    assert python_source.function(program)(*inputs) == [4.0]
+    (columns,) = arrays.function(program, DIALECT)(*map(np.array, inputs))
+    assert columns == [4.0]
+    outputs = empty_outputs(program, 1)
+    numpy_tiles.kernel(program).run([np.array([values]) for values in inputs], outputs, 1)
+    assert outputs[0][0, 0] == 4.0
 
 
 def test_registered() -> None:
@@ -98,31 +124,6 @@ def test_targets_that_do_not_exist_are_not_offered() -> None:
         target("opencl")
     for name in NAMES:
         assert target(name).name == name
-
-
-# ---- Programs over arrays of a library, written with NumPy's words
-
-DIALECT = arrays.Dialect(
-    "import numpy as np",
-    "np",
-    {
-        "div": "np.divide({}, {})",
-        "where": "np.where(np.greater({}, 0.0), {}, {})",
-        "abs": "np.absolute({})",
-        "atan2": "np.arctan2({}, {})",
-        "min": "np.minimum({}, {})",
-        "max": "np.maximum({}, {})",
-    },
-)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_over_arrays(name: str) -> None:
-    variables = (Variable(name, (2,)), Variable(name, (1,)), Variable("v0", (1,)), Variable("np", (1,)))
-    code = (("input", 0), ("input", 2), ("div", 0, 1), ("input", 3), ("sqrt", 3), ("mul", 2, 4))
-    program = Program(name, variables, (Variable(name),), code, (5,))
-    (columns,) = arrays.function(program, DIALECT)(*map(np.array, ([6.0, 0.0], [3.0], [4.0], [0.0])))
-    assert columns == [4.0]
 
 
 # ---- The target `numpy`: tiles against the reference
@@ -142,13 +143,6 @@ def test_tiles_agree(program: Program) -> None:
     outputs = empty_outputs(program, numpy_tiles.TILE + 7)
     numpy_tiles.kernel(program).run(inputs, outputs, 1)
     np.testing.assert_array_equal(np.concatenate(outputs, axis=1), values[0][:, list(program.results)])
-
-
-def test_special_values_of_every_operation_in_tiles() -> None:
-    program, inputs = every_operation(), special_grid()
-    outputs = empty_outputs(expose(program), len(inputs[0]))
-    numpy_tiles.kernel(expose(program)).run(inputs, outputs, 1)
-    assert_steps(program, inputs, outputs[0])
 
 
 @pytest.mark.parametrize("samples", [0, 1, 2, 1023, 1024, 1025, 5000])
@@ -200,17 +194,6 @@ def test_schedule_is_valid() -> None:
         place = {k: p for p, k in enumerate(order)}
         for k in order:
             assert all(place.get(a, -1) < place[k] for a in program.code[k][1:])
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_in_tiles(name: str) -> None:
-    variables = (Variable(name, (2,)), Variable(name), Variable("w0"), Variable("np"))
-    code = (("input", 0), ("input", 2), ("div", 0, 1), ("input", 3), ("sqrt", 3), ("mul", 2, 4))
-    program = Program(name, variables, (Variable(name),), code, (5,))
-    outputs = empty_outputs(program, 1)
-    inputs = [np.array([values]) for values in ([6.0, 0.0], [3.0], [4.0], [0.0])]
-    numpy_tiles.kernel(program).run(inputs, outputs, 1)
-    assert outputs[0][0, 0] == 4.0
 
 
 def test_tiles_are_registered() -> None:

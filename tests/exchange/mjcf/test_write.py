@@ -10,8 +10,7 @@ import nacelle
 from nacelle.exchange.mjcf.write import write_mjcf
 from nacelle.exchange.write.robot import assembled_graph
 from support import exported_instants, round_trips
-from support.described import mechanism
-from support.export_robot_text import all_kinds
+from support.described import all_kinds, mechanism
 from support.exported_files import errors
 from support.exported_instants import plain
 from support.exported_mujoco import MujocoFile

@@ -18,8 +18,7 @@ from nacelle.exchange.write.robot import assembled_graph
 from nacelle.exchange.xml import parsed, read_xml
 from nacelle.spatial.rotation import rotation_y
 from support import round_trips
-from support.described import mechanism
-from support.export_robot_text import all_kinds
+from support.described import all_kinds, mechanism
 from support.library import NAMES, library_robot
 from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, sdf, seen
 from support.urdf_files import written

@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 import nacelle
 from support import exported_instants
-from support.described import mechanism
-from support.export_robot_text import all_kinds
+from support.described import all_kinds, mechanism
 from support.exported_files import errors
 from support.exported_instants import plain
 from support.exported_pinocchio import pinocchio_file

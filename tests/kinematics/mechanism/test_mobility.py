@@ -21,9 +21,10 @@ from nacelle.model.robot import Robot
 from nacelle.tree.actuation import joint_rate_row
 from nacelle.tree.closure import closure_frames
 from nacelle.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.verify.loops import closure_at_state
 from support import mechanisms
 from support.library import NAMES, library_robot
-from support.pinocchio_tree import pinocchio_tree
+from support.pinocchio_tree import pinocchio_snapshot
 from support.random_robots.described import RandomRobot, closings
 
 
@@ -391,9 +392,9 @@ def ranks_by_pinocchio(robot: Robot) -> Ranks:
     """Mobility in the reference pose from Pinocchio's Jacobians and what the closures allow."""
     found = assemble(robot)
     assert not found.open
-    state = pinocchio_tree(robot, found.platform.R).state(found.platform, found.q)
+    now = pinocchio_snapshot(robot, found.platform, found.q)
     width = robot.platform_nv + robot.nv
-    rows = [state.constraint_rows(joint) for joint in robot.joints[robot.tree :]]
+    rows = [closure_at_state(robot, joint, now, np.zeros(width)).forbidden for joint in robot.closures]
     C = np.vstack(rows) if rows else np.zeros((0, width))
     rank, N, gap = split(C)
     in_nacelle = [*range(robot.platform_nv)]

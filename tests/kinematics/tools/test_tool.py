@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -13,14 +16,37 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import ToolTarget, tool_coordinates, tool_pose, tool_to_pose
 from nacelle.kinematics.workspace import reach, workspace
-from nacelle.model.platform import Motion
+from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.trajectory import Circle, Line
 from nacelle.trajectory.along import along
 from nacelle.trajectory.tool import ToolTrajectory
-from support.tools import XYZ, near, same_pose, with_tool
-from support.uncompiled import any_robot
+from support.uncompiled import any_robot, poses_around
+
+# ---- Robots with a tool, and poses of them
+
+XYZ = Motion(("x", "y", "z"))
+
+
+@cache
+def with_tool(name: str, p: tuple[float, float, float] = (0.05, -0.03, 0.08)) -> Robot:
+    """A robot with one more tool, "t", turned and shifted on its platform."""
+    robot = any_robot(name)
+    R = Rotation.from_rotvec([0.4, -0.7, 1.1]).as_matrix()
+    frame = Pose(R, np.array(p)) if robot.platform_nv == 6 else Pose(np.eye(3), np.zeros(3))
+    return dataclasses.replace(robot, tools=(*robot.tools, Tool("t", 1, frame)))
+
+
+def same_pose(robot: Robot, a: np.ndarray, b: np.ndarray, atol: float) -> None:
+    """Compare poses; a quaternion and its negative are one orientation."""
+    layout = layout_of(robot.motion)
+    (la, qa), (lb, qb) = layout.split_x(a), layout.split_x(b)
+    np.testing.assert_allclose(la, lb, atol=atol)
+    if qa is not None:
+        np.testing.assert_allclose(np.abs(np.sum(qa * qb, axis=-1)), 1.0, atol=atol)
+
 
 # On the platform's own body, on a body behind joints of the nacelle, and beside parasitic motion.
 ROBOTS = ("gough-stewart", "delta", "3rrr", "fivebar", "delta4", "quattro", "3rps", "dymo/orientational")
@@ -30,7 +56,7 @@ ROBOTS = ("gough-stewart", "delta", "3rrr", "fivebar", "delta4", "quattro", "3rp
 @pytest.mark.parametrize("name", ROBOTS)
 def test_there_and_back(name: str) -> None:
     robot = with_tool(name)
-    x = near(robot)
+    x = poses_around(robot, 6)
     bodies = inverse_kinematics(robot, x, limits=False).bodies
     for tool in robot.tools:
         at = tool_pose(robot, x, tool.name)
@@ -114,7 +140,7 @@ def test_tilts_bring_the_tip_of_a_table_to_a_place() -> None:
 @pytest.mark.slow
 def test_a_spherical_robot_reaches_a_sphere() -> None:
     robot = with_tool("dymo/orientational")
-    x = near(robot)
+    x = poses_around(robot, 6)
     places = tool_pose(robot, x, "t").p
     np.testing.assert_allclose(tool_pose(robot, pose(robot, places, tool="t"), "t").p, places, atol=1e-11)
     centre = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies.p[1]
@@ -139,7 +165,7 @@ def test_orientations_that_a_robot_cannot_take() -> None:
     assert np.isfinite(x).all(axis=1).tolist() == [True, False]
     # An angle that the robot has follows from the orientation.
     planar = with_tool("3rrr")
-    target = near(planar)[0]
+    target = poses_around(planar, 1)[0]
     at = tool_pose(planar, target, "t")
     found = pose(planar, x=at.p[0], y=at.p[1], rotation_matrix=at.R, tool="t")
     np.testing.assert_allclose(found, target, atol=1e-11)
@@ -169,7 +195,7 @@ def paths(name: str) -> tuple[Robot, Motion, np.ndarray, np.ndarray]:
     """A robot with a tool, and the two ends of a line of the tool."""
     robot = with_tool(name, (0.0, 0.02, 0.3)) if name == "3rps" else with_tool(name)
     motion = XYZ if name == "3rps" else robot.motion
-    ends = tool_coordinates(robot, near(robot, 2), "t", motion)
+    ends = tool_coordinates(robot, poses_around(robot, 2), "t", motion)
     return robot, motion, *ends
 
 

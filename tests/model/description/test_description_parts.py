@@ -54,9 +54,15 @@ def test_units_and_defaults() -> None:
         (BeamSpec, {"shapes": "hermite", "number": 0}, "at least one element"),
         (BeamSpec, {"damping": -0.1}, "must not be negative"),
         (BeamSpec, {"damping": {"ratio": 0.1, "rayleigh": {"mass": 1.0}}}, "exactly one of ratio, rayleigh"),
+        (BodySpec, {"mass": 1.0, "inertia": [1.0, 1.0, 3.0]}, "inertia"),  # no body has zz > xx + yy
+        (BodySpec, {"mass": 1.0, "inertia": [1.0, 2.0]}, "3 numbers (xx yy zz) or 6"),
+        (BodySpec, {"mass": 1.0, "inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "not symmetric"),
+        (BodySpec, {"mass": 1.0, "com": [0.0, 0.0, 0.0], "first_moment": [0.0, 0.0, 0.0]}, "say the same"),
+        (BodySpec, {"section": {"circle": 0.01}}, "without a material"),
+        (BodySpec, {"display": [{"color": "red"}]}, "exactly one of cylinder, box, sphere, mesh"),
     ],
 )
-def test_what_is_no_beam(spec: type[Strict], written: dict[str, Any], words: str) -> None:
+def test_what_is_no_body_or_beam(spec: type[Strict], written: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError) as caught:
         spec.model_validate(written)
     said = [message_and_hint(error)[0] for error in caught.value.errors(include_url=False)]
@@ -108,24 +114,6 @@ def test_every_way_to_write_an_inertia(written: dict[str, Any]) -> None:
     np.testing.assert_allclose(InertialSpec(mass=MASS, **written).ten(), TEN, rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ({"mass": 1.0, "inertia": [1.0, 1.0, 3.0]}, "inertia"),  # no body has zz > xx + yy
-        ({"mass": 1.0, "inertia": [1.0, 2.0]}, "3 numbers (xx yy zz) or 6"),
-        ({"mass": 1.0, "inertia": [[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}, "not symmetric"),
-        ({"mass": 1.0, "com": [0.0, 0.0, 0.0], "first_moment": [0.0, 0.0, 0.0]}, "say the same"),
-        ({"section": {"circle": 0.01}}, "without a material"),
-        ({"display": [{"color": "red"}]}, "exactly one of cylinder, box, sphere, mesh"),
-    ],
-)
-def test_what_is_no_body(written: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValidationError) as caught:
-        BodySpec(**written)
-    said = [message_and_hint(error)[0] for error in caught.value.errors(include_url=False)]
-    assert any(words in text for text in said), said
-
-
 # ---- Angular dampers as they are written: in the robot or a leg, with errors at their place
 
 _TEXT = """\
@@ -175,26 +163,6 @@ def test_torsion_springs_of_the_robot_and_of_legs() -> None:
         assert held == pytest.approx([both, both + knee], rel=1e-12)
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash != plain.hash
     assert nacelle.loads(_TEXT.replace("-0.4 N", "-0.3 N")).hash != robot.hash
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("nacelle/2", "nacelle/1", "dampers between bodies are not in nacelle/1"),
-        ("[leg.lower, base]", "[leg.lower, leg.arm]", "no body is called 'leg.arm'"),
-        ("[leg.lower, base]", "[base, base]", "both ends of the damper are on one body"),
-        ("0.5 N*m*s/rad", "-0.5 N*m*s/rad", "must not be below 0"),
-        ("0.5 N*m*s/rad", "0.5 N*s/m", "N*m*s/rad"),
-        ("nacelle/2", "nacelle/1", "torsion springs are not in nacelle/1"),
-        ("[base, leg.lower]", "[base, base]", "both ends of the torsion spring are on one body"),
-        ("-0.4 N*m/rad^3", "-0.4 N/m", "'N/m' is not a unit of angular stiffness of degree 3"),
-        ("[2 N*m/rad, 0, -0.4 N*m/rad^3]", "[]", "at least one coefficient"),
-    ],
-)
-def test_what_is_wrong_has_its_place(old: str, new: str, words: str) -> None:
-    with pytest.raises(nacelle.DescriptionError) as caught:
-        nacelle.loads(_TEXT.replace(old, new))
-    assert any(words in str(problem) and problem.line for problem in caught.value.problems)
 
 
 # ---- Drives as written: quantities wait for the kind of joint, single entries become lists
@@ -261,7 +229,7 @@ def test_elements_have_no_prismatic_input() -> None:
 
 # ---- Springs between bodies as they are written: in the robot or a leg, with errors at their place
 
-_TEXT_OF_LINE_SPRING = """\
+_SPRINGS = """\
 format: nacelle/2
 name: sprung
 motion: xy
@@ -290,7 +258,7 @@ springs:
 
 
 def test_springs_of_the_robot_and_of_legs_with_their_placement() -> None:
-    robot = nacelle.loads(_TEXT_OF_LINE_SPRING)
+    robot = nacelle.loads(_SPRINGS)
     springs = {spring.name: spring for spring in robot.springs}
     assert list(springs) == ["cross", "left.return", "right.return"]
     assert (springs["cross"].stiffness, springs["cross"].damping) == (2000.0, 10.0)
@@ -299,22 +267,6 @@ def test_springs_of_the_robot_and_of_legs_with_their_placement() -> None:
     np.testing.assert_allclose(springs["right.return"].points[0], [0.05, 0.0, 0.0])
     np.testing.assert_allclose(springs["right.return"].points[1], [0.1, -0.1, 0.0])
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("nacelle/2", "nacelle/1", "springs between bodies are not in nacelle/1"),
-        ("[left.crank, right.crank]", "[left.crank, right.arm]", "no body is called 'right.arm'"),
-        ("[left.crank, right.crank]", "[left.crank, left.crank]", "on one body"),
-        ("2 kN/m", "-2 kN/m", "must not be below 0"),
-        ("10 N*s/m", "10 N/m", "N*s/m"),
-    ],
-)
-def test_what_is_wrong_has_its_place_of_line_spring(old: str, new: str, words: str) -> None:
-    with pytest.raises(nacelle.DescriptionError) as caught:
-        nacelle.loads(_TEXT_OF_LINE_SPRING.replace(old, new))
-    assert any(words in str(problem) and problem.line for problem in caught.value.problems)
 
 
 # ---- The JSON schema for editors accepts what the package reads, and is the one that is shipped
@@ -387,3 +339,28 @@ def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document(
     assert all(new.words and (not new.absent or len(new.path) == 1) for new in NEW)
     assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["x", "y"]}) == OLDEST
     assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["xy", "rz"]}) == NEWEST
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (_TEXT, "nacelle/2", "nacelle/1", "dampers between bodies are not in nacelle/1"),
+        (_TEXT, "[leg.lower, base]", "[leg.lower, leg.arm]", "no body is called 'leg.arm'"),
+        (_TEXT, "[leg.lower, base]", "[base, base]", "both ends of the damper are on one body"),
+        (_TEXT, "0.5 N*m*s/rad", "-0.5 N*m*s/rad", "must not be below 0"),
+        (_TEXT, "0.5 N*m*s/rad", "0.5 N*s/m", "N*m*s/rad"),
+        (_TEXT, "nacelle/2", "nacelle/1", "torsion springs are not in nacelle/1"),
+        (_TEXT, "[base, leg.lower]", "[base, base]", "both ends of the torsion spring are on one body"),
+        (_TEXT, "-0.4 N*m/rad^3", "-0.4 N/m", "'N/m' is not a unit of angular stiffness of degree 3"),
+        (_TEXT, "[2 N*m/rad, 0, -0.4 N*m/rad^3]", "[]", "at least one coefficient"),
+        (_SPRINGS, "nacelle/2", "nacelle/1", "springs between bodies are not in nacelle/1"),
+        (_SPRINGS, "[left.crank, right.crank]", "[left.crank, right.arm]", "no body is called 'right.arm'"),
+        (_SPRINGS, "[left.crank, right.crank]", "[left.crank, left.crank]", "on one body"),
+        (_SPRINGS, "2 kN/m", "-2 kN/m", "must not be below 0"),
+        (_SPRINGS, "10 N*s/m", "10 N/m", "N*s/m"),
+    ],
+)
+def test_what_is_wrong_has_its_place(text: str, old: str, new: str, words: str) -> None:
+    with pytest.raises(nacelle.DescriptionError) as caught:
+        nacelle.loads(text.replace(old, new))
+    assert any(words in str(problem) and problem.line for problem in caught.value.problems)

@@ -26,8 +26,6 @@ from nacelle.model.description.fields import (
 from nacelle.model.description.frame import FrameSpec, KhalilKleinfingerSpec, PlacementSpec, RotationSpec
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, with_other_order
 from nacelle.model.source.node import KeyPath
-from support.described import COUPLED, mechanism
-from support.random_robots import random_robot
 
 
 class Sample(Strict):
@@ -192,12 +190,6 @@ legs:
     assert moved.q == pytest.approx([1.5 * math.pi, 0.015])
     # One revolution against the weight: m g pitch = torque 2 pi.
     assert nacelle.inverse_dynamics(robot, [0.3]).force == pytest.approx([9.81 * 0.02 / (2 * math.pi)])
-
-
-@pytest.mark.parametrize("name", [*COUPLED, 0, 1, 2])
-def test_text(name: str | int) -> None:
-    robot = random_robot("coupled", name) if isinstance(name, int) else mechanism(name)
-    assert nacelle.loads(robot.to_yaml()).hash == robot.hash
 
 
 # ---- Drives read for a kind of joint: units of rotations and translations, gears, the order of axes

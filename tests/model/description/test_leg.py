@@ -1,6 +1,7 @@
 """A leg written joint by joint, as a table and as elements is the same leg; placements and mirrors."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,14 +10,9 @@ import nacelle
 from nacelle.kinematics.mechanism.assembly import require_assembly
 from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
+from nacelle.tree.spanning_tree import tree_motion
 from support.library import as_written
-
-BASE_ANGLES = np.radians([10, 110, 130, 230, 250, 350])
-TOP_ANGLES = np.radians([50, 70, 170, 190, 290, 310])
-A = [[0.5 * np.cos(t), 0.5 * np.sin(t), 0.0] for t in BASE_ANGLES]
-B = [[0.2 * np.cos(t), 0.2 * np.sin(t), 0.0] for t in TOP_ANGLES]
-OUTER = {"mass": 4.0, "com": [0.15, 0.0, 0.0], "inertia": [0.004, 0.05, 0.05]}
-INNER = {"mass": 2.0, "com": [-0.2, 0.0, 0.0], "inertia": [0.001, 0.03, 0.03]}
+from support.random_robots.written import random_body
 
 
 def robot(legs):
@@ -27,96 +23,6 @@ def robot(legs):
         "nacelle": {"mass": 5.0, "inertia": [0.1, 0.1, 0.2]},
         "legs": legs,
     }
-
-
-def by_elements():
-    return [
-        {
-            "name": f"leg{k}",
-            "elements": [
-                {
-                    "name": "strut",
-                    "type": "telescopic",
-                    "at": A[k],
-                    "direction": "z",
-                    "input": {"type": "universal", "axis": "y"},
-                    "slide": {"active": True, "guess": 0.7},
-                    "body": OUTER,
-                    "moving": INNER,
-                }
-            ],
-            "end": {"type": "spherical", "child_at": B[k]},
-        }
-        for k in range(6)
-    ]
-
-
-def by_joints():
-    """The element's frame: x along z of the base, y the second axis, y x z."""
-    element = {"matrix": [[0, 1, 0], [0, 0, 1], [1, 0, 0]]}
-    return [
-        {
-            "name": f"leg{k}",
-            "bodies": {"outer": OUTER, "inner": INNER},
-            "joints": {
-                "U": {
-                    "type": "universal",
-                    "parent": "base",
-                    "child": "outer",
-                    "at": {"translation": A[k], "rotation": element},
-                    # y of the base is z of the element's frame; the second axis is its y.
-                    "axes": ["z", "y"],
-                },
-                "P": {
-                    "type": "prismatic",
-                    "parent": "outer",
-                    "child": "inner",
-                    "axis": "x",
-                    "active": True,
-                    "guess": 0.7,
-                },
-            },
-            "closures": {"S": {"type": "spherical", "parent": "inner", "child": "nacelle", "child_at": B[k]}},
-        }
-        for k in range(6)
-    ]
-
-
-def by_table():
-    """Two revolutes through a point; frames differ from those of the other forms, masses move along."""
-    return [
-        {
-            "name": f"leg{k}",
-            "placement": {"translation": A[k], "nacelle": {}},
-            "table": [
-                [1, 0, 0, 0, 0, 0, "-pi/2", 0, "q1", 0],
-                [2, 1, 0, 0, 0, 0, "-pi/2", 0, "q2-pi/2", 0],
-                [3, 2, 1, 1, 0, 0, "pi/2", 0, 0, "l"],
-            ],
-            "bodies": {
-                "2": {"mass": 4.0, "com": [0.0, -0.15, 0.0], "inertia": [0.05, 0.004, 0.05]},
-                "3": {"mass": 2.0, "com": [0.0, 0.0, -0.2], "inertia": [0.03, 0.03, 0.001]},
-            },
-            "joints": {"1": {"guess": np.pi / 2}, "3": {"guess": 0.7}},
-            "closures": {"S": {"type": "spherical", "parent": "3", "child": "nacelle", "child_at": B[k]}},
-        }
-        for k in range(6)
-    ]
-
-
-FORMS = {"elements": by_elements, "joints": by_joints, "table": by_table}
-
-
-@pytest.fixture(scope="module", params=FORMS)
-def form(request):
-    return nacelle.build(robot(FORMS[request.param]()))
-
-
-def test_all_are_hexapods(form):
-    assert [nacelle.leg_type(form, leg).name for leg in form.legs] == ["UPS"] * 6
-    assert nacelle.robot_elements([nacelle.leg_type(form, leg) for leg in form.legs]) == "6T"
-    m = nacelle.mobility(form)
-    assert (m.counted, m.true, m.platform, m.idle_count) == (6, 6, 6, 0)
 
 
 def world_inertia(robot):
@@ -144,16 +50,19 @@ def world_inertia(robot):
 
 def test_the_three_forms_are_one_robot():
     """The mass distribution of every leg in space and the drives' strokes agree."""
-    reference, found = world_inertia(nacelle.build(robot(by_elements())))
-    strokes = _strokes(nacelle.build(robot(by_elements())), found)
-    for make in (by_joints, by_table):
-        other = nacelle.build(robot(make()))
+    folder = Path(__file__).parents[2] / "robots"
+    forms = [nacelle.load(folder / f"gough-stewart-{form}.yaml") for form in ("elements", "joints", "table")]
+    reference, found = world_inertia(forms[0])
+    strokes = _strokes(forms[0], found)
+    for other in forms:
+        assert nacelle.robot_elements([nacelle.leg_type(other, leg) for leg in other.legs]) == "6T"
         values, found = world_inertia(other)
         np.testing.assert_allclose(values, reference, rtol=0, atol=1e-14 * np.max(np.abs(reference)))
         np.testing.assert_allclose(_strokes(other, found), strokes, rtol=0, atol=1e-14)
-    shift = np.array([0.02, 0.01, 0.6])
-    lengths = [np.linalg.norm(B[k] + shift - A[k]) for k in range(6)]
-    np.testing.assert_allclose(strokes, lengths, rtol=0, atol=1e-14)
+        for leg, stroke in zip(other.legs, strokes, strict=True):
+            A = other.joints[leg.joints[0]].frame_predecessor.p
+            B = other.reference.p + other.joints[leg.closures[0]].frame_successor.p
+            assert np.linalg.norm(B - A) == pytest.approx(stroke, abs=1e-14)
 
 
 def _strokes(robot, found):
@@ -173,8 +82,6 @@ def test_every_element(kind, entry):
     ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
-    from nacelle.tree.spanning_tree import tree_motion
-
     q = np.concatenate([joint.guess for joint in built.tree_joints])
     poses = tree_motion(built, built.reference, q).poses
     pose = poses[built.body("leg.e")]
@@ -254,8 +161,6 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
         q = rng.normal(size=4)
         return {"quat_xyzw": (q / np.linalg.norm(q)).tolist()}
 
-    J = rng.normal(size=(3, 3))
-    inertia = (J @ J.T).tolist()
     joint = {
         "type": kind,
         "parent": "base",
@@ -267,18 +172,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
         joint["axis"] = rng.normal(size=3).tolist()
     leg = {
         "bodies": {
-            "arm": {
-                "mass": 2.0,
-                "com": rng.normal(size=3).tolist(),
-                "inertia": {
-                    "xx": inertia[1][1] + inertia[2][2],
-                    "yy": inertia[0][0] + inertia[2][2],
-                    "zz": inertia[0][0] + inertia[1][1],
-                    "xy": -inertia[0][1],
-                    "xz": -inertia[0][2],
-                    "yz": -inertia[1][2],
-                },
-            },
+            "arm": random_body(rng),
             "drive": {},
         },
         "joints": {
@@ -305,8 +199,6 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.is_rotation or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    from nacelle.tree.spanning_tree import tree_motion
-
     poses = tree_motion(built, built.reference, q).poses
     M = np.eye(3)
     M["xyz".index(axis), "xyz".index(axis)] = -1.0

@@ -16,7 +16,6 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.papers.elements import projection as elements
 from nacelle.program.trace import trace
-from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.tree.actuation import actuator_rows
 from support.compare import assert_same
 from support.element_robots import COVERED, Array, cased, general, samples
@@ -24,7 +23,7 @@ from support.forty_digits import AGREE, DIGITS, largest_difference, precise, pre
 from support.oam_fivebar import fivebar, oam_fivebar
 from support.random_programs import evaluate
 from support.random_robots.legs import CASES
-from support.uncompiled import any_robot, poses_around, solve_uncompiled
+from support.uncompiled import any_robot
 
 CASED = tuple(name for name in CASES if cased(name))
 
@@ -101,21 +100,6 @@ def test_fivebar_equation_is_that_of_the_paper() -> None:
 
 def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array, Array]:
     return elements.equation(state_at(robot, x, y, v), a, Physics())
-
-
-@pytest.mark.parametrize(
-    "name", ["fivebar", "delta", "gough-stewart", "h4", "3rps", "c5", "delta4", "orthoglide"]
-)
-def test_batches(name: str) -> None:
-    robot = any_robot(name)
-    x = poses_around(robot, 3, 5, 0.02, 0.04)
-    y = solve_uncompiled(robot, x)
-    v, a = np.random.default_rng(4).normal(size=(2, 3, robot.motion.n))
-    A, F = forces(robot, *(from_samples(array, 1) for array in (x, y, v, a)))
-    for k in range(3):
-        one = forces(robot, x[k], y[k], v[k], a[k])
-        assert_same(np.broadcast_to(to_samples(A), (3, *one[0].shape))[k], one[0], 1e-12)
-        assert_same(to_samples(F)[k], one[1], 1e-12)
 
 
 # A nacelle is shared among its legs in equal parts: a half is a float, a third and a sixth are rounded. So

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from matplotlib.figure import Figure
 import nacelle
 from nacelle.elastic.linear.frequencies import frequency_map
 from nacelle.errors import NacelleError, UnreachableError
-from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.report.draw import canvas, style
 from nacelle.report.draw.compared import plot_agreement
 from nacelle.report.draw.curves import plot_forces
@@ -32,12 +33,40 @@ from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.results.quantity import quantity_of_rows
 from nacelle.scene.colours import NACELLE_COLOUR
 from nacelle.scene.placed import scene
-from support.drawings import Grid, by_gid, figure_axes
 from support.flexible import prrrp as modes_prrrp
 from support.flexible_robots import prrrp
 from support.hostile_names import HOSTILE
 from support.library import NAMES, library_robot
 from support.results import agreement, all_results, result_names, results, some_poses, with_names
+
+# ---- What tests of drawings share
+
+matplotlib.use("Agg")
+
+
+def figure_axes(flat):
+    return canvas.new_axes(flat=flat, width=4.4, height=3.7, shown=False)
+
+
+def by_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+@dataclass
+class Grid:
+    robot: object
+    names: tuple
+    values: tuple
+    reachable: np.ndarray
+    inside_limits: np.ndarray
+    conditioning: np.ndarray
+    title: str = "A workspace"
+    other_branch: np.ndarray = field(default_factory=lambda: np.array(False))
+
+    @property
+    def units(self):
+        return tuple("rad" if is_angle(self.robot, name) else "m" for name in self.names)
+
 
 # ---- Matplotlib: loaded for a picture alone, and the same bytes for the same picture
 

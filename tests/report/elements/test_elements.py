@@ -11,15 +11,34 @@ import pytest
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.robot import body_parameters
+from nacelle.model.robot import Robot, body_parameters
 from nacelle.papers.elements.projection import element_motion
 from nacelle.papers.elements.structure import ElementGeometry, element_legs
 from nacelle.report.elements import LegPage, coordinate_equations, element_report
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
-from support.element_pages import COVERED, SOME_CASES, robot_of
+from support.library import NAMES
+from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.uncompiled import any_robot
+
+# ---- Robots whose elements are shown on a page
+
+COVERED = tuple(name for name in NAMES if name != "dymo")
+SOME_CASES = (
+    "6 UPS with an offset slide",
+    "6 RRPS",
+    "6 PRRS",
+    "3 RRPaR",
+    "3 P[US|US]",
+    "planar RRR + PRR + RPR",
+    "3 UPU",
+)
+
+
+def robot_of(name: str) -> Robot:
+    return any_robot(name) if name in COVERED else CASES[name](3).robot
+
 
 # ---- A leg on a page: axes of its elements are right-handed, and masses are those of the bodies
 

@@ -21,7 +21,7 @@ import nacelle
 from nacelle.errors import LISTED, NacelleError, Problem
 from nacelle.model.robot import Robot
 from nacelle.report.sheet import loads
-from nacelle.report.sheet.models import counts, engine_table, operations_table, parameters
+from nacelle.report.sheet.models import EngineComparison, counts, engine_table, operations_table, parameters
 from nacelle.report.sheet.region import nearest_words, slice_map
 from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, made_beside, make_sections
 from nacelle.report.sheet.structure import problems, structure
@@ -31,8 +31,15 @@ from nacelle.report.table import plain_table, table_html
 from nacelle.scene.slices import pairs, round_range, slices
 from support import described
 from support.browser import chromium_page, fits, until
-from support.no_engine import refused
 from support.page_reader import PageReader
+
+# ---- A comparison with other engines that always refuses, in a module that other processes can import
+
+
+def refused(robot: Robot) -> EngineComparison:
+    """Refuse to compare a robot."""
+    raise NacelleError(f"{robot.name} is in no other engine")
+
 
 # ---- Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page
 

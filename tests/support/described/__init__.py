@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import nacelle
+from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 
 NAMES = ("arm", "biped", "carriage", "cart_pole", "digger", "gripper", "sprung_arm", "standing", "tied_arm")
@@ -17,3 +18,14 @@ COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper
 def mechanism(name: str) -> Robot:
     """One of the mechanisms, by the name of its file."""
     return nacelle.load(Path(__file__).parent / f"{name}.yaml")
+
+
+def text(name: str) -> str:
+    """The text of one of the files."""
+    return (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+@cache
+def all_kinds() -> Robot:
+    """A small robot with everything that a file can hold, as it is written."""
+    return read_text(text("all_kinds"), "all-kinds.yaml")[0]

@@ -25,9 +25,9 @@ def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False)
         turned_plate: whether the plate's z is not the plane's normal in the reference pose.
     """
     rng = np.random.default_rng(seed)
-    place = rng.uniform(-0.05, 0.05, 2)
-    turn = float(rng.uniform(-0.3, 0.3))
-    R = Rotation.from_euler("z", turn).as_matrix()
+    position = rng.uniform(-0.05, 0.05, 2)
+    heading_change = float(rng.uniform(-0.3, 0.3))
+    R = Rotation.from_euler("z", heading_change).as_matrix()
     if turned_plate:
         R = R @ Rotation.from_euler("x", 90, degrees=True).as_matrix()
     count = 2 if point else 3
@@ -36,9 +36,11 @@ def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False)
         angle = 2.0 * np.pi * k / count + rng.uniform(-0.3, 0.3) + (0.4 if point else 0.0)
         along = np.array([np.cos(angle), np.sin(angle)])
         across = np.array([-along[1], along[0]])
-        tip = np.array([*place, 0.0]) + (0.0 if point else np.array([*(rng.uniform(0.06, 0.1) * along), 0.0]))
+        tip = np.array([*position, 0.0]) + (
+            0.0 if point else np.array([*(rng.uniform(0.06, 0.1) * along), 0.0])
+        )
         elbow = tip[:2] + rng.uniform(0.2, 0.3) * along + rng.uniform(0.05, 0.15) * across
-        at = R.T @ (tip - np.array([*place, 0.0]))
+        at = R.T @ (tip - np.array([*position, 0.0]))
         legs.append(_leg(f"leg{k}", rng, elbow, tip[:2], at, point))
     body: Data = {"mass": float(rng.uniform(0.5, 1.5))}
     if not point:
@@ -49,7 +51,7 @@ def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False)
             "motion": "xy" if point else "xy+rz",
             "gravity": rng.uniform(-6.0, 6.0, 3).tolist(),
             "reference": {
-                "position": [*place.tolist(), 0.0],
+                "position": [*position.tolist(), 0.0],
                 **({} if point else {"rotation": {"matrix": R.tolist()}}),
             },
             "nacelle": {"name": "plate", **body, **({"type": "point"} if point else {})},
@@ -75,7 +77,7 @@ def _leg(name: str, rng: np.random.Generator, elbow: Array, tip: Array, at: Arra
     span = tip - elbow
     length, heading = float(np.hypot(*span)), float(np.arctan2(span[1], span[0]))
     base = float(rng.uniform(-3.0, 3.0))  # heading of the leg's first frame
-    place: Data = {"rotation": {"axis": "z", "angle": base}}
+    frame: Data = {"rotation": {"axis": "z", "angle": base}}
     rubbing = {"friction": random_friction(rng, 0.01)}
     if rng.integers(2):
         angle = float(rng.uniform(-3.0, 3.0))
@@ -83,15 +85,15 @@ def _leg(name: str, rng: np.random.Generator, elbow: Array, tip: Array, at: Arra
         start = elbow - crank * np.array([np.cos(angle), np.sin(angle)])
         rigid = {"mass": 0.4, "com": [crank / 2, 0, 0.01], "inertia": [0.0001, 0.001, 0.001]}
         motor = {"actuator": {"rotor_inertia": 0.002}, "guess": angle - base}
-        drive = revolute("base", "arm", place, "z", **motor, **rubbing)
+        drive = revolute("base", "arm", frame, "z", **motor, **rubbing)
         body, arm, direction = (_beam(rng) if rng.integers(2) else rigid), crank, angle
     else:
         travel = float(rng.uniform(-0.1, 0.1))
         start = elbow - travel * np.array([np.cos(base), np.sin(base)])
-        drive = prismatic("base", "arm", place, "x", guess=travel, active=True, **rubbing)
+        drive = prismatic("base", "arm", frame, "x", guess=travel, active=True, **rubbing)
         body = {"mass": 0.7, "com": [0.01, 0.02, 0.0], "inertia": [0.001, 0.001, 0.001]}
         arm, direction = 0.0, base
-    place["translation"] = [*start.tolist(), 0.0]
+    frame["translation"] = [*start.tolist(), 0.0]
     turn = float((heading - direction + np.pi) % (2.0 * np.pi) - np.pi)
     rubbing = {"friction": random_friction(rng, 0.01)}
     joints = {"drive": drive, "elbow": revolute("arm", "coupler", [arm, 0, 0], "z", guess=turn, **rubbing)}
@@ -102,18 +104,18 @@ def _leg(name: str, rng: np.random.Generator, elbow: Array, tip: Array, at: Arra
 
 def _upright(at: Array) -> Data:
     """Rotation of a frame of the plate whose z is the plane's normal, where the plate is turned about x."""
-    turn = Rotation.from_euler("x", 0 if abs(at[2]) < 1e-12 else -90, degrees=True)
-    return {"matrix": turn.as_matrix().tolist()}
+    rotation = Rotation.from_euler("x", 0 if abs(at[2]) < 1e-12 else -90, degrees=True)
+    return {"matrix": rotation.as_matrix().tolist()}
 
 
 def turned_links(robot: Robot, rng: np.random.Generator, *, planar: bool = True) -> Robot:
     """The same robot with frames of its flexible bodies turned and moved, of a planar one in its plane."""
     for k, body in enumerate(robot.bodies):
         if body.section:
-            turn = Rotation.from_euler("zx", [rng.uniform(-3.0, 3.0), np.pi * rng.integers(2)])
+            rotation = Rotation.from_euler("zx", [rng.uniform(-3.0, 3.0), np.pi * rng.integers(2)])
             if not planar:
-                turn = Rotation.from_rotvec(rng.uniform(-1.0, 1.0, 3))
-            robot = reframed(robot, k, Pose(turn.as_matrix(), rng.uniform(-0.1, 0.1, 3)))
+                rotation = Rotation.from_rotvec(rng.uniform(-1.0, 1.0, 3))
+            robot = reframed(robot, k, Pose(rotation.as_matrix(), rng.uniform(-0.1, 0.1, 3)))
     return robot
 
 

@@ -138,10 +138,10 @@ def _robot(rng: np.random.Generator, leg: Leg, hip: float, q: float) -> nacelle.
     at = [*map(float, leg.base), 0.0]
     if leg.kind == "bars":
         tip = leg.crank * np.array([np.cos(q), np.sin(q)])
-        turn = float(np.arctan2(*(d - tip)[::-1])) - q
+        angle = float(np.arctan2(*(d - tip)[::-1])) - q
         bodies |= {"crank": _body(rng, leg.crank), "rod": _body(rng, leg.rod)}
         joints["motor"] = revolute("thigh", "crank", at, "z", guess=q, **drive)
-        joints["pin"] = revolute("crank", "rod", [leg.crank, 0.0, 0.0], "z", guess=turn)
+        joints["pin"] = revolute("crank", "rod", [leg.crank, 0.0, 0.0], "z", guess=angle)
         last, end = "rod", [leg.rod, 0.0, 0.0]
     else:
         bodies |= {"barrel": _body(rng, 0.3), "piston": _body(rng, -0.3)}

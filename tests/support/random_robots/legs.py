@@ -143,25 +143,25 @@ class Draft:
 
     def robot(self, name: str, motion: tuple[str, ...], kind: str = "rigid") -> Robot:
         """The robot; bodies have no mass."""
-        listed = [*self.joints, *self.closures, *self.shared]
-        places = {joint.name: k for k, joint in enumerate(listed)}
+        joints = [*self.joints, *self.closures, *self.shared]
+        index = {joint.name: k for k, joint in enumerate(joints)}
         bodies = tuple(
             Body("base" if k == 0 else "plate" if k == 1 else f"b{k}") for k in range(len(self.poses))
         )
         legs = []
         for leg, own, tree, cuts in self.legs:
-            legs.append(Leg(leg, tuple(own), tuple(places[j] for j in tree), tuple(places[c] for c in cuts)))
+            legs.append(Leg(leg, tuple(own), tuple(index[j] for j in tree), tuple(index[c] for c in cuts)))
         tree = len(self.joints)
-        own_closures = tuple(places[joint.name] for joint in self.shared)
+        own_closures = tuple(index[joint.name] for joint in self.shared)
         return Robot(
             name,
             bodies,
-            tuple(listed),
+            tuple(joints),
             tree,
             tuple(legs),
             Nacelle(kind, (PLATE,), (), own_closures),
             Motion(motion),
-            tuple(Actuator(drive, places[drive]) for drive in self.drives),
+            tuple(Actuator(drive, index[drive]) for drive in self.drives),
             reference=self.poses[PLATE],
         )
 

@@ -143,13 +143,13 @@ def _hexagonal(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
     rng = np.random.default_rng(seed)
     joints = list(robot.joints)
     for closes in (False, True):
-        places = [leg.closures[0] if closes else leg.joints[0] for leg in robot.legs]
-        old = [(joints[j].frame_successor if closes else joints[j].frame_predecessor).p for j in places]
+        anchors = [leg.closures[0] if closes else leg.joints[0] for leg in robot.legs]
+        old = [(joints[j].frame_successor if closes else joints[j].frame_predecessor).p for j in anchors]
         radius = float(np.hypot(*old[0][:2])) * (1.0 + CHANGE * rng.uniform(-1.0, 1.0))
         half = np.degrees(np.arctan2(abs(old[0][1]), old[0][0])) * (1.0 + CHANGE * rng.uniform(-1.0, 1.0))
         angles = np.radians([120.0 * k + side * half for k in range(3) for side in (1.0, -1.0)])
         points = radius * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-        for j, p in zip(places, old, strict=True):
+        for j, p in zip(anchors, old, strict=True):
             near = points[np.argmin(np.linalg.norm(points - p, axis=1))]
             twin = points[np.argmin(np.linalg.norm(points - near * [1, -1, 1], axis=1))]
             at = np.array([0.5 * (near[0] + twin[0]), 0.5 * (near[1] - twin[1]), 0.0])

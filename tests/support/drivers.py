@@ -1,23 +1,42 @@
-"""Small programs that the drivers in C run, and those drivers with the interface of the others."""
+"""Small programs that drivers run, and the drivers of all targets with one interface.
+
+The iterations (Runge and Kutta, Newton, implicit steps) are in NumPy, in native code, in C where there is a
+compiler, and in CUDA, whose statements run on this machine where there is a compiler of C++.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import shutil
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nacelle.emit.c.driver import rk4_source
+from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.implicit import irk5_source
 from nacelle.emit.c.target import COptions
-from nacelle.emit.cuda.device import DeviceIrk5, DeviceRk4
+from nacelle.emit.cuda.device import DeviceIrk5, DeviceNewton, DeviceRk4
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
-from nacelle.emit.rk4 import IntegrationTask, Integrator
+from nacelle.emit.jit.newton import Newton, compile_newton
+from nacelle.emit.jit.rk4 import Rk4, compile_rk4
+from nacelle.emit.jit.target import DEFAULT, JitOptions
+from nacelle.emit.newton import CONVERGED, NewtonResult, NumpyNewton, Rules, Solver, sample_count
+from nacelle.emit.registry import target
+from nacelle.emit.rk4 import IntegrationTask, Integrator, NumpyRk4
 from nacelle.program.program import Program, Variable
 from support import fake_cupy
 from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
 
 FLAGS = (*WARNINGS, "-O2", *EXACT)
+HAS_CUDA = bool(shutil.which("g++") or shutil.which("clang++"))
+
+
+def numpy_kernel() -> Any:
+    """What makes the kernel of a program in NumPy."""
+    kernel = target("numpy").kernel
+    assert kernel is not None
+    return kernel
 
 
 def circle_and_line(name: str = "meet", names: tuple[str, str] = ("y", "p")) -> Program:
@@ -65,30 +84,93 @@ def pendulum(name: str = "pendulum", names: tuple[str, str, str] = ("x", "u", "p
     return Program(name, inputs, (Variable("dx", (2,)),), code, (1, 11))
 
 
-class CompiledRk4(Integrator):
-    """The Runge-Kutta method in C with a control, one sample after the other."""
+def integrators(
+    program: Program, control: Program | None = None, *, sampled: bool = False
+) -> dict[str, Integrator]:
+    """The Runge-Kutta method in every target that can be compiled, in native code of several widths."""
+    made: dict[str, Integrator] = {"numpy": NumpyRk4(program, numpy_kernel(), control, sampled=sampled)}
+    for name, options in (("1", JitOptions(width=1)), ("4", JitOptions(width=4)), ("host", DEFAULT)):
+        image = compile_rk4(program, options, control, sampled=sampled)
+        made[name] = Rk4(image, program, control, sampled=sampled)
+    for compiler in COMPILERS:
+        made[compiler] = CompiledRk4(program, control, compiler, sampled=sampled)
+    if HAS_CUDA:
+        made["cuda"] = EmulatedRk4(program, control, sampled=sampled)
+    return made
 
-    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+
+def solvers(program: Program) -> dict[str, Solver]:
+    """Newton's iteration in every target that can be compiled."""
+    made: dict[str, Solver] = {
+        "numpy": NumpyNewton(program, numpy_kernel()(program)),
+        "native": Newton(compile_newton(program), program),
+    }
+    made |= {compiler: CompiledNewton(program, compiler) for compiler in COMPILERS}
+    return made | ({"cuda": EmulatedNewton(program)} if HAS_CUDA else {})
+
+
+class CompiledRk4(Integrator):
+    """The Runge-Kutta method in C, one sample after the other; inputs at the stages it has none."""
+
+    def __init__(
+        self, program: Program, control: Program | None, compiler: str, *, sampled: bool = False
+    ) -> None:
         super().__init__(program, control, sampled)
         files = rk4_source(program, COptions(name="closed_loop"), control, sampled=sampled)
-        self._run = compile_shared(files, COMPILERS[0], FLAGS).closed_loop_rk4
+        self._run, self._controlled = (
+            compile_shared(files, compiler, FLAGS).closed_loop_rk4,
+            control is not None,
+        )
 
     def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
+        assert not task.staged
         final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
         p = np.broadcast_to(task.p, (task.count, self.sizes.k)).copy()
         completed, count = np.zeros(task.count, dtype=np.int64), ctypes.c_size_t
         stride = 0 if len(task.u) == 1 else self.sizes.m
+        # Without a control every step has a row.
+        u = task.u if self._controlled or not stride else np.repeat(task.u, task.held, axis=0)
+        held = (count(task.held),) if self._controlled else ()
         delay = () if self.sizes.sampled is None else (count(task.delay),)
         for k in range(task.count):
             done = count()
             status = self._run(
-                *(pointer(final[k]), pointer(task.u), count(stride), pointer(p[k]), ctypes.c_double(h)),
-                *(count(task.steps), count(task.held), *delay, count(task.every), pointer(stored[k])),
+                *(pointer(final[k]), pointer(u), count(stride), pointer(p[k]), ctypes.c_double(h)),
+                *(count(task.steps), *held, *delay, count(task.every), pointer(stored[k])),
                 ctypes.byref(done),
             )
             completed[k] = done.value
             assert status == (2 if done.value < task.steps else 0)
         return final, completed
+
+
+class CompiledNewton(Solver):
+    """Newton's iteration in C: one sample by the entry for one, several by that for batches."""
+
+    def __init__(self, program: Program, compiler: str) -> None:
+        super().__init__(program)
+        self._library = compile_shared(newton_source(program, COptions(name="newton_step")), compiler, FLAGS)
+
+    def _solve(self, y0: Any, p: Any, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+        assert not follow
+        count = sample_count(y0, p)
+        y, weights = np.broadcast_to(y0, (count, self.n)).copy(), rules.weights(self.n)
+        status, taken = (np.full(count, -1, np.int32) for _ in range(2))
+        error = np.full(count, np.nan)
+        limits = (ctypes.c_double(rules.tolerance), rules.max_iterations, pointer(weights), int(rules.polish))
+        results = (pointer(taken), pointer(error))
+        if count == 1:
+            status[0] = self._library.newton_step_newton(pointer(y), pointer(p), *limits, *results)
+        else:
+            size, stride = ctypes.c_size_t(count), ctypes.c_size_t(0 if len(p) == 1 else self.k)
+            self._library.newton_step_newton_batch(
+                size, pointer(y), pointer(p), stride, *limits, pointer(status), *results
+            )
+        np.testing.assert_array_equal(error <= rules.tolerance, status == CONVERGED)
+        return NewtonResult(y, taken, status)
+
+    def _bind(self, y0: Any, p: Any, y: Any, rules: Rules) -> Callable[[], int]:
+        raise NotImplementedError
 
 
 class CompiledIrk5(ImplicitIntegrator):
@@ -122,9 +204,9 @@ class CompiledIrk5(ImplicitIntegrator):
 
 
 class EmulatedRk4(Integrator):
-    """The Runge-Kutta method of a device with a control, its statements run on this machine."""
+    """The Runge-Kutta method of a device, its statements run on this machine."""
 
-    def __init__(self, program: Program, control: Program, *, sampled: bool = False) -> None:
+    def __init__(self, program: Program, control: Program | None, *, sampled: bool = False) -> None:
         super().__init__(program, control, sampled)
         self._made = program, control, sampled
 
@@ -139,6 +221,21 @@ class EmulatedRk4(Integrator):
             )
         stored[:] = np.moveaxis(motion.x, 2, 0)
         return np.asarray(motion.final).T, np.asarray(motion.completed)
+
+
+class EmulatedNewton(Solver):
+    """Newton's iteration of a device, its statements run on this machine."""
+
+    def _solve(self, y0: Any, p: Any, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+        assert not follow
+        y = np.broadcast_to(y0, (sample_count(y0, p), self.n))
+        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+            parameters = cupy.asarray(p[0] if len(p) == 1 else p.T.copy())
+            found = DeviceNewton(self.program).solve(cupy.asarray(y.T.copy()), parameters, rules)
+        return NewtonResult(np.asarray(found.y).T, np.asarray(found.iterations), np.asarray(found.status))
+
+    def _bind(self, y0: Any, p: Any, y: Any, rules: Rules) -> Callable[[], int]:
+        raise NotImplementedError
 
 
 class EmulatedIrk5(ImplicitIntegrator):
