@@ -17,7 +17,7 @@ from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.trajectory.along import along
 from nacelle.trajectory.base import Trajectory
-from nacelle.tree.actuation import unwound_path
+from nacelle.tree.actuation import unwrapped
 from support.library import library_robot
 
 Array = np.ndarray
@@ -89,7 +89,7 @@ def exact_run(
     t = np.arange(round(periods * path.duration * rate)) / rate
     motion = along(robot, path, t % path.duration)
     q = nacelle.inverse_kinematics(robot, motion.x).actuators
-    q = unwound_path(robot, q, q[0])
+    q = unwrapped(q, robot.revolute_actuators)
     force = nacelle.inverse_dynamics(true, motion.x, motion.v, motion.a).force
     return ExactRun(Measurement(robot, t, q, force), true, motion.x, motion.v, motion.a)
 

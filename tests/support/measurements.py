@@ -20,7 +20,7 @@ from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
 from nacelle.trajectory import Fourier, Sample
 from nacelle.trajectory.along import along
-from nacelle.tree.actuation import unwound_path
+from nacelle.tree.actuation import unwrapped
 
 Array = np.ndarray
 
@@ -71,7 +71,7 @@ def motion_of(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Arr
             continue
         if np.all(nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok):
             q = nacelle.inverse_kinematics(robot, motion.x).actuators
-            return t, motion, unwound_path(robot, q, q[0])
+            return t, motion, unwrapped(q, robot.revolute_actuators)
     raise ValueError(f"{robot.name}: no motion about the reference pose")
 
 

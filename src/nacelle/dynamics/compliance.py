@@ -1,28 +1,23 @@
 """Compliant forces: springs, dampers and torsion springs between two bodies, end stops of joints.
 
-Springs between two bodies, as wrenches on them.
-
-From the point P_1 of one body to P_2 of the other d = P_2 - P_1, l = |d| and e = d / l. With v_1, v_2 the
-velocities of the points the length changes by l' = e . (v_2 - v_1), and the spring and its damper pull with
+A spring from the point P_1 of one body to P_2 of the other has d = P_2 - P_1, l = |d| and e = d / l. With
+v_1, v_2 the velocities of the points its length changes by l' = e . (v_2 - v_1), and it and its damper pull
+with
 
     F = k (l - l_0) + c l'           +F e acts on the first body at P_1, -F e on the second at P_2
 
 k stiffness, l_0 free length, c damping. It stores k (l - l_0)^2 / 2, and c l'^2 is the power it takes. Base
 axes, m, N. Where the points meet (l = 0) its direction is not determined.
 
-Angular dampers between two bodies, as wrenches on them; all forces between bodies at once.
-
-With w_1, w_2 the angular velocities of the bodies and c the damping, base axes,
+An angular damper c between bodies with the angular velocities w_1, w_2, base axes, gives them
 
     n_2 = -c (w_2 - w_1)  acts on the second body and  n_1 = -n_2  on the first, N m
 
 and c |w_2 - w_1|^2 is the power that it takes. Dampers count as friction does.
 
-Torsion springs between two bodies, as moments on them.
-
-R (3, 3) is the rotation of the spring's frame on the second body in that on the first; its axis z is a_1 on
-the one and a_2 on the other, base axes. R is a swing, about a direction perpendicular to z, and a twist about
-z, by the angle t of
+Of a torsion spring, R (3, 3) is the rotation of its frame on the second body in that on the first; its axis z
+is a_1 on the one and a_2 on the other, base axes. R is a swing, about a direction perpendicular to z, and a
+twist about z, by the angle t of
 
     tan t = (R_10 - R_01) / (R_00 + R_11),      t' = g . (w_2 - w_1),      g = (a_1 + a_2) / (1 + a_1 . a_2)
 
@@ -31,18 +26,15 @@ N m. Its component along a_1, and along a_2, is -T; the rest of it is what a for
 k_1 s^2 / 2 + k_2 s^3 / 3 + ... needs where the axes are not parallel. Where the bodies turn about the axis
 alone, g = a_1 and t is the angle. t is the one nearest to the rest; it is not determined where a_2 = -a_1.
 
-End stops: compliant contacts at the limits of a joint's coordinate.
-
-With q the coordinate, rad or m, between the limits lower and upper, s = q - q held within the limits is how
-far it is beyond one, signed, and zero within. The motion has to overcome
+An end stop is a compliant contact at the limits lower and upper of a joint's coordinate q, rad or m. With s =
+q - q held within the limits, how far it is beyond one, signed, and zero within, the motion has to overcome
 
     F = k s + d,     d = c q' held within -k |s| and k |s|
 
 k stiffness and c damping: a spring, and a damper whose force is at most the spring's. F is continuous in q
 and q' everywhere, so that integrators need no event; beyond the first moments of a contact it is k s + c q'.
-It never pulls the joint to its limit, and d only takes power: k s^2 / 2 is the energy stored.
-
-An angle is the one nearest to the middle of the limits, or counts its turns (`Configuration.coordinate`).
+It never pulls the joint to its limit, and d only takes power: k s^2 / 2 is the energy stored. An angle is the
+one nearest to the middle of the limits, or counts its turns (`Configuration.coordinate`).
 """
 
 from __future__ import annotations
@@ -98,31 +90,9 @@ def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
     return 0.5 * spring.stiffness * stretch * stretch
 
 
-def with_line_springs(state: State, physics: Physics) -> State:
-    """The state with the wrenches of springs between bodies among the external ones.
-
-    Dampers count as friction does.
-    """
-    robot, motion = state.robot, state.now.motion
-    if not robot.springs:
-        return state
-    total = dict(state.external)
-    for spring in robot.springs:
-        line = spring_line(spring, motion)
-        F: Scalar = spring.pull(line.length) if physics.springs else 0.0
-        if physics.friction:
-            F = F + spring.damping * spring_rate(spring, line, state)
-        for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
-            if body == BASE:
-                continue
-            f = pack([sign * F * entry for entry in line.direction])
-            _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
-    return replace(state, external=total)
-
-
-def _act(total: dict[int, Wrench], body: int, own: Wrench) -> None:
+def _act(total: dict[int, Wrench], body: int, wrench: Wrench) -> None:
     """Add a wrench to those that act on a body."""
-    total[body] = total[body].plus(own) if body in total else own
+    total[body] = total[body].plus(wrench) if body in total else wrench
 
 
 def _turn(total: dict[int, Wrench], between: Damper | TorsionSpring, size: Scalar, along: Array) -> None:
@@ -149,18 +119,26 @@ def damper_power(damper: Damper, state: State) -> Scalar:
 
 
 def with_forces_between(state: State, physics: Physics) -> State:
-    """The state with the wrenches of springs and dampers between bodies among the external ones."""
-    state = with_line_springs(state, physics)
-    robot = state.robot
-    dampers = robot.dampers if physics.friction else ()
-    coils = torsions(robot, state.now.motion) if physics.springs else []
-    if not dampers and not coils:
-        return state
+    """The state with the wrenches of springs and dampers between bodies among the external ones.
+
+    Dampers count as friction does.
+    """
+    robot, motion = state.robot, state.now.motion
     total = dict(state.external)
-    for damper in dampers:
+    for spring in robot.springs:
+        line = spring_line(spring, motion)
+        F: Scalar = spring.pull(line.length) if physics.springs else 0.0
+        if physics.friction:
+            F = F + spring.damping * spring_rate(spring, line, state)
+        for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
+            if body != BASE:
+                f = pack([sign * F * entry for entry in line.direction])
+                _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
+    for damper in robot.dampers if physics.friction else ():
         _turn(total, damper, damper.damping, relative_turn(damper, state))
-    for spring, torsion in zip(robot.torsion_springs, coils, strict=False):
-        _turn(total, spring, spring.held_torque(torsion.stretch), torsion.direction)
+    coils = torsions(robot, motion) if physics.springs else []
+    for coil, torsion in zip(robot.torsion_springs, coils, strict=False):
+        _turn(total, coil, coil.held_torque(torsion.stretch), torsion.direction)
     return replace(state, external=total)
 
 
@@ -176,16 +154,16 @@ class Torsion(NamedTuple):
 
 def torsions(robot: Robot, motion: TreeMotion) -> list[Torsion]:
     """Where the torsion springs of a robot are: of each t - rest and g with t' = g . (w_2 - w_1)."""
-    found = []
+    states = []
     # Which of the angles that are a turn apart is meant is decided by numbers.
-    for spring, own in zip(robot.torsion_springs, robot.numeric.torsion_springs, strict=True):
+    for spring, numeric in zip(robot.torsion_springs, robot.numeric.torsion_springs, strict=True):
         ends = zip(spring.bodies, spring.rotations, strict=True)
-        first, second = (motion.poses[body].R @ turn for body, turn in ends)
+        first, second = (motion.poses[body].R @ rotation for body, rotation in ends)
         R = first.T @ second
-        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(own.rest))
+        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(numeric.rest))
         direction = (first[:, 2] + second[:, 2]) * divide(1.0, 1.0 + R[2, 2])
-        found.append(Torsion(angle - spring.rest, direction))
-    return found
+        states.append(Torsion(angle - spring.rest, direction))
+    return states
 
 
 # ---- end stops: compliant contacts at the limits of a joint's coordinate

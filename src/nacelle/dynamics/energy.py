@@ -28,12 +28,13 @@ from nacelle.dynamics.compliance import (
     stop_energy,
     torsions,
 )
-from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
+from nacelle.dynamics.joint_effort import joint_efforts, rotors
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Scalar, cross, dot
+from nacelle.tree.actuation import rate_rows
 from nacelle.tree.spanning_tree import point_velocity
 
 
@@ -51,7 +52,7 @@ def kinetic(state: State) -> Scalar:
             total + 0.5 * p[0] * dot(v, v) + dot(v, cross(w, p[1:4])) + 0.5 * dot(w, inertia_matrix(p) @ w)
         )
     for index, inertia in rotors(robot):
-        for row in rotor_rows(robot, motion, index):
+        for row in rate_rows(robot, motion, index)[0]:
             rate = row @ state.moving.u
             total = total + 0.5 * inertia * rate * rate
     return total

@@ -117,19 +117,19 @@ def equilibrium_pose(
         raise KinematicsError(f"the forces tau are not finite: {forces.tolist()}")
     if len(free) and tau is not None:
         raise KinematicsError("with free coordinates the actuators' forces are found: leave out tau or free")
-    for place, wrench in checked_wrenches(robot, external).items():
+    for index, wrench in checked_wrenches(robot, external).items():
         if wrench.ndim != 1:
             raise KinematicsError(
-                f"an equilibrium is found for one set of wrenches (6,), that on {load_names(robot)[place]} "
+                f"an equilibrium is found for one set of wrenches (6,), that on {load_names(robot)[index]} "
                 f"has the shape {wrench.shape}"
             )
-    places = free_places(robot, free) if len(free) else tuple(range(robot.motion.n))
+    indices = free_places(robot, free) if len(free) else tuple(range(robot.motion.n))
     x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
     if x.ndim != 1:
         raise KinematicsError(f"the guess is one pose, got {x.shape}")
-    balance = _Balance(robot, forces, external, places if len(free) else None)
+    balance = _Balance(robot, forces, external, indices if len(free) else None)
     R, slope, x = balance.at(x)
-    units = twist_units(robot)[list(places)]
+    units = twist_units(robot)[list(indices)]
     for _ in range(_ITERATIONS):
         # Translations in the robot's size, so that all entries are energies.
         scaled = slope * units
@@ -146,7 +146,7 @@ def equilibrium_pose(
         merit = float(np.linalg.norm(R))
         moving = np.zeros(robot.motion.n)
         for _ in range(30):
-            moving[list(places)] = units * step * part
+            moving[list(indices)] = units * step * part
             try:
                 trial = balance.at(moved(robot, x, moving))
             except (UnreachableError, KinematicsError):

@@ -52,9 +52,9 @@ def at_measured(
     """
     if state.robot != robot:
         raise KinematicsError(f"the element state is one of {state.robot.name}, not of {robot.name}")
-    given = [key for key, value in others.items() if value is not None and not isinstance(value, bool)]
-    if given:
-        raise KinematicsError(f"with an element state there is no {given[0]}: it has its own rates")
+    superfluous = [key for key, value in others.items() if value is not None and not isinstance(value, bool)]
+    if superfluous:
+        raise KinematicsError(f"with an element state there is no {superfluous[0]}: it has its own rates")
     return state.evaluate(name, options)
 
 

@@ -34,11 +34,6 @@ def load_names(robot: Robot) -> list[str]:
     return [body.name for body in robot.bodies] + [tool.name for tool in robot.tools]
 
 
-def load_count(robot: Robot) -> int:
-    """Number of bodies and tools."""
-    return len(robot.bodies) + len(robot.tools)
-
-
 def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
     """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
 
@@ -46,10 +41,10 @@ def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
     """
     robot = state.robot
     total: Array = np.zeros(robot.motion.n)
-    for place, wrench in wrenches.items():
-        body = place
-        if place >= len(robot.bodies):
-            tool = robot.tools[place - len(robot.bodies)]
+    for index, wrench in wrenches.items():
+        body = index
+        if index >= len(robot.bodies):
+            tool = robot.tools[index - len(robot.bodies)]
             body = tool.body
             arm = state.now.motion.poses[body].R @ tool.frame.p
             wrench = pack([*wrench[:3], *(wrench[3:] + cross(arm, wrench[:3]))])
@@ -64,7 +59,7 @@ def checked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[i
         KinematicsError: if a name, a shape or a number is wrong.
     """
     names = load_names(robot)
-    given: dict[int, Array] = {}
+    wrenches: dict[int, Array] = {}
     for name, value in (external or {}).items():
         if name not in names or names.index(name) == 0:
             raise KinematicsError(
@@ -77,17 +72,17 @@ def checked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[i
             raise KinematicsError(f"a wrench [f; n] has the shape (..., 6), that on {name} {wrench.shape}")
         if wrench.ndim == 1 and not np.all(np.isfinite(wrench)):
             raise KinematicsError(f"the wrench on {name} is not finite: {wrench.tolist()}")
-        given[names.index(name)] = wrench
-    return given
+        wrenches[names.index(name)] = wrench
+    return wrenches
 
 
 def stacked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
     """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
-    given = checked_wrenches(robot, external)
-    batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
-    stacked = np.zeros((*batch, load_count(robot), 6))
-    for place, wrench in given.items():
-        stacked[..., place, :] = wrench
+    wrenches = checked_wrenches(robot, external)
+    batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in wrenches.values()))
+    stacked = np.zeros((*batch, len(load_names(robot)), 6))
+    for index, wrench in wrenches.items():
+        stacked[..., index, :] = wrench
     return stacked
 
 

@@ -1,23 +1,9 @@
 """Gravity balancing: springs and counterweights that take the weight off the actuators.
 
-At rest the actuator forces are linear in the stiffness k of a spring and in k times its rest position, and
-in the mass of a counterweight at a given place. With the rest position between two ends,
-
-    k (q - rest) = a (q - low) + b (q - high),   a, b >= 0,   k = a + b,   rest = (a low + b high) / k,
-
-so the springs and weights that leave the least sum of squares of the actuator forces over a set of poses
-are non-negative least squares (scipy.optimize.nnls).
-
-Which joints get springs to balance gravity, and where counterweights may sit.
-
 A spring along an axis of a joint with coordinate q requires k (q - q_0), N m or N; any revolute or prismatic
 axis may have one, a spherical joint has no coordinate for it. A counterweight is a point mass (kg) at a place
-(3,), m, in the frame of a body. `balance_columns` gives what each of them does,
-`balance_gravity` how large they are best.
-
-What springs along chosen axes and counterweights at chosen places do to a robot at rest.
-
-At rest the forces that hold a robot along the reduced twist (n,) are linear in what is added:
+(3,), m, in the frame of a body. At rest the forces that hold a robot along the reduced twist (n,) are linear
+in what is added:
 
     F = F_0 + sum over axes of c_i^T k_i (q_i - q_0i) + sum over places of m_j w_j
 
@@ -25,7 +11,12 @@ F_0 is the robot as it is, gravity and its own springs. q_i is the coordinate of
 (n,) its rate over the reduced twist, q_i' = c_i v, so a spring k_i (q_i - q_0i) requires c_i^T times it by
 equal power. A mass of 1 kg at a place t of a body requires w_j = -(J_b U)^T [g; (R t) x g], g (3,) gravity in
 base axes, J_b U (6, n) the twist of the body's origin over v. J_r^-1 = A (actuators, n) takes F to the
-actuators: A^T Gamma = F.
+actuators: A^T Gamma = F. With the rest position between two ends,
+
+    k (q - rest) = a (q - low) + b (q - high),   a, b >= 0,   k = a + b,   rest = (a low + b high) / k,
+
+so the springs and weights that leave the least sum of squares of the actuator forces over a set of poses
+are non-negative least squares (scipy.optimize.nnls).
 """
 
 from __future__ import annotations
@@ -79,10 +70,10 @@ def chosen_axes(
         j = all_names.index(name)
         joint = robot.joints[j]
         # A spring may act along all axes but those of spherical joints.
-        own = [(j, k) for k, axis in enumerate(joint.primitives) if axis is not Primitive.SPHERICAL]
-        if not own:
+        free_axes = [(j, k) for k, axis in enumerate(joint.primitives) if axis is not Primitive.SPHERICAL]
+        if not free_axes:
             raise KinematicsError(f"the joint {name} is {joint.kind} and has no axis for a spring")
-        axes += own
+        axes += free_axes
     if len(set(axes)) < len(axes):
         raise KinematicsError(f"a joint is named twice in springs: {', '.join(names)}")
     return tuple(axes)
@@ -93,26 +84,26 @@ def chosen_places(
 ) -> tuple[tuple[int, float, float, float], ...]:
     """Where counterweights may sit: body, and place in its frame."""
     all_names = [body.name for body in robot.bodies]
-    places = []
+    positions = []
     if counterweights is not None and not isinstance(counterweights, Mapping):
         raise KinematicsError(
             f"counterweights are a mapping of bodies to places, such as {{{all_names[-1]!r}: (0, 0, 0.1)}}, "
             f"got {counterweights!r}"
         )
-    for name, given in (counterweights or {}).items():
+    for name, value in (counterweights or {}).items():
         if not isinstance(name, str):
             raise KinematicsError(f"counterweights are named by their bodies, got {name!r}")
         if name not in all_names[1:]:
             raise KinematicsError(f"{robot.name} has no body {name!r}; {did_you_mean(name, all_names[1:])}")
         try:
-            place = np.asarray(given, dtype=float)
+            position = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
-            place = np.empty(0)
-        if place.shape != (3,) or not np.all(np.isfinite(place)):
-            raise KinematicsError(f"the place of the counterweight on {name} is three lengths, got {given}")
-        px, py, pz = place.tolist()
-        places.append((all_names.index(name), px, py, pz))
-    return tuple(places)
+            position = np.empty(0)
+        if position.shape != (3,) or not np.all(np.isfinite(position)):
+            raise KinematicsError(f"the place of the counterweight on {name} is three lengths, got {value}")
+        px, py, pz = position.tolist()
+        positions.append((all_names.index(name), px, py, pz))
+    return tuple(positions)
 
 
 # ---- what springs along chosen axes and counterweights at chosen places do to a robot at rest
@@ -137,8 +128,8 @@ def balance_columns(
     rates = [rate_rows(robot, motion, joint)[number][0] @ state.moving.U for joint, number in axes]
     g = np.asarray(robot.gravity)
     weights = []
-    for body, *place in places:
-        arm = motion.poses[body].R @ np.array(place)
+    for body, *position in places:
+        arm = motion.poses[body].R @ np.array(position)
         weights.append(-wrenches_along_twist(state, {body: pack([*g, *cross(arm, g)])}))
     return {
         "q": pack([state.now.coordinate(joint, number) for joint, number in axes]),
@@ -147,9 +138,6 @@ def balance_columns(
         "weight": np.stack(weights) if weights else np.zeros((0, n)),
         "A": state.inverse_jacobian,
     }
-
-
-# ---- gravity balancing: springs and counterweights that take the weight off the actuators
 
 
 # Above this condition number the poses do not tell the unknowns apart.
@@ -264,15 +252,15 @@ def balance_gravity(
     """
     require_driven(robot, "a balance of gravity needs")
     axes = chosen_axes(robot, springs, counterweights)
-    places = chosen_places(robot, counterweights)
-    if not axes and not places:
+    positions = chosen_places(robot, counterweights)
+    if not axes and not positions:
         raise KinematicsError(
             f"there is nothing to balance {robot.name} with: name joints in springs, or places in "
             "counterweights"
         )
     poses = _poses(robot, x)
     bare = _with_springs(robot, dict.fromkeys(axes))
-    at_rest = _at_rest(bare, poses, axes, places, external)
+    at_rest = _at_rest(bare, poses, axes, positions, external)
     # Forces of the actuators (N, actuators): what they hold, per unit of effort in each spring, per kilogram.
     load = at_rest.held[..., 0]
     arms = np.where(robot.revolute_actuators, robot.size, 1.0)
@@ -284,7 +272,7 @@ def balance_gravity(
     q, pull, heavy = at_rest.q, at_rest.pull, at_rest.heavy
     between = None if rest is None else Interval(float(rest[0]), float(rest[1]))
     groups = _groups(robot, axes, q, between, alike)
-    masses = [list(range(len(places)))] if alike and places else [[k] for k in range(len(places))]
+    masses = [list(range(len(positions)))] if alike and positions else [[k] for k in range(len(positions))]
     scale = _scales(robot, load)
     stiffness, weights = _least_forces(at_rest, groups, masses, scale)
     stiff: dict[tuple[int, int], Spring | None] = dict.fromkeys(axes)
@@ -293,11 +281,11 @@ def balance_gravity(
             spring = Spring(float(a + b), float((a * group.low + b * group.high) / (a + b)))
             stiff |= {axes[k]: spring for k in group.members}
     added = {k: float(m) for m, ks in zip(weights, masses, strict=True) for k in ks}
-    balanced = _with_weights(_with_springs(robot, stiff), places, added)
-    own = {(j, k): robot.joints[j].springs[k] for j, k in axes if robot.joints[j].springs}
-    before = load + _spring_forces([own.get(axis) for axis in axes], q, pull)
+    balanced = _with_weights(_with_springs(robot, stiff), positions, added)
+    present = {(j, k): robot.joints[j].springs[k] for j, k in axes if robot.joints[j].springs}
+    before = load + _spring_forces([present.get(axis) for axis in axes], q, pull)
     after = load + _spring_forces([stiff[axis] for axis in axes], q, pull)
-    after = after + heavy @ np.array([added[k] for k in range(len(places))])
+    after = after + heavy @ np.array([added[k] for k in range(len(positions))])
     names = robot.joints
     return GravityBalance(
         balanced,
@@ -309,7 +297,7 @@ def balance_gravity(
         ),
         tuple(
             Counterweight(robot.bodies[body].name, (px, py, pz), added[k])
-            for k, (body, px, py, pz) in enumerate(places)
+            for k, (body, px, py, pz) in enumerate(positions)
             if added[k] > 0.0
         ),
         before,
@@ -362,7 +350,7 @@ def _at_rest(
     robot: Robot,
     x: Array,
     axes: tuple[tuple[int, int], ...],
-    places: tuple[tuple[int, float, float, float], ...],
+    positions: tuple[tuple[int, float, float, float], ...],
     external: Mapping[str, Any] | None,
 ) -> _AtRest:
     """What the actuators hold in poses, for a unit of effort in every spring and for a kilogram."""
@@ -378,7 +366,7 @@ def _at_rest(
         raise KinematicsError(f"an external wrench has the shape (6,), or ({len(poses)}, 6): one a pose")
     # A program that runs once: minimising it takes longer than it saves.
     program = compile_function(
-        balance_columns, robot, options={"axes": axes, "places": places}, minimised=False
+        balance_columns, robot, options={"axes": axes, "places": positions}, minimised=False
     )
     at_rest = program(poses, y)
     columns = [
@@ -436,21 +424,21 @@ def _groups(
     if alike:
         members = [[k for k in range(len(axes)) if revolute[k] is kind] for kind in (True, False)]
     groups = []
-    for own in members:
-        if not own:
+    for group in members:
+        if not group:
             continue
-        unit = np.pi if revolute[own[0]] else robot.size
-        least, most = float(np.min(q[:, own])), float(np.max(q[:, own]))
+        unit = np.pi if revolute[group[0]] else robot.size
+        least, most = float(np.min(q[:, group])), float(np.max(q[:, group]))
         low, high = least - unit, most + unit
-        joints = [(robot.joints[axes[k][0]], axes[k][1]) for k in own]
-        if revolute[own[0]] and any(joint.may_turn(number) for joint, number in joints):
+        joints = [(robot.joints[axes[k][0]], axes[k][1]) for k in group]
+        if revolute[group[0]] and any(joint.may_turn(number) for joint, number in joints):
             # The angle of such a joint is read within half a turn of where its spring rests.
             low, high = most - _HALF, max(least, most - 2.0 * _HALF) + _HALF
         if rest is not None:
             low, high = rest
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise KinematicsError(f"rest is a range (low, high), got ({low:g}, {high:g})")
-        groups.append(_Group(own, low, high, unit))
+        groups.append(_Group(group, low, high, unit))
     return groups
 
 
@@ -461,11 +449,11 @@ def _condition(q: Array, pull: Array, heavy: Array, groups: list[_Group], masses
     """
     columns = []
     for group in groups:
-        own, stretch = pull[..., group.members], q[:, None, group.members]
-        preload = np.sum(own, axis=-1).ravel()
-        moved = np.sum(own * (stretch - np.mean(stretch)), axis=-1).ravel() / group.unit
+        efforts, stretch = pull[..., group.members], q[:, None, group.members]
+        preload = np.sum(efforts, axis=-1).ravel()
+        stretched = np.sum(efforts * (stretch - np.mean(stretch)), axis=-1).ravel() / group.unit
         size = np.linalg.norm(preload) or 1.0
-        columns += [preload / size, moved / size]
+        columns += [preload / size, stretched / size]
     for members in masses:
         column = np.sum(heavy[..., members], axis=-1).ravel()
         columns.append(column / (np.linalg.norm(column) or 1.0))
@@ -481,20 +469,20 @@ def _with_springs(robot: Robot, springs: Mapping[tuple[int, int], Spring | None]
     joints = list(robot.joints)
     for (index, number), spring in springs.items():
         joint = joints[index]
-        own = list(joint.springs) or [None] * len(joint.primitives)
-        own[number] = spring
-        joints[index] = dataclasses.replace(joint, springs=tuple(own) if any(own) else ())
+        axis_springs = list(joint.springs) or [None] * len(joint.primitives)
+        axis_springs[number] = spring
+        joints[index] = dataclasses.replace(joint, springs=tuple(axis_springs) if any(axis_springs) else ())
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
 def _with_weights(
-    robot: Robot, places: tuple[tuple[int, float, float, float], ...], masses: Mapping[int, float]
+    robot: Robot, positions: tuple[tuple[int, float, float, float], ...], masses: Mapping[int, float]
 ) -> Robot:
     """The robot with point masses on some bodies."""
     bodies = list(robot.bodies)
     for k, mass in masses.items():
-        body, *place = places[k]
-        more = parameters_from_com(mass, np.array(place), np.zeros((3, 3)))
+        body, *position = positions[k]
+        more = parameters_from_com(mass, np.array(position), np.zeros((3, 3)))
         ten = tuple((np.asarray(bodies[body].inertia) + more).tolist())
         bodies[body] = dataclasses.replace(bodies[body], inertia=ten)
     return dataclasses.replace(robot, bodies=tuple(bodies))

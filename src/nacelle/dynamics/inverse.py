@@ -12,13 +12,8 @@ unknowns y of the poses, wrenches and preload become a force along v, the progra
 Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
 F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 
-Forces of the actuators and accelerations that are left free, together.
-
-Along the reduced twist (n,) the equations of motion are
-
-    M a + h - L = A^T Gamma          A = J_r^-1 (actuators, n), of rank n - k
-
-where nothing drives k motions. Of a = dv/dt the k entries F are unknown and the others G given, so
+Where nothing drives k motions, A = J_r^-1 has the rank n - k, and of a = dv/dt in M a + h - L = A^T Gamma the
+k entries F are unknown and the others G given:
 
     [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L                                   n equations
 
@@ -58,7 +53,7 @@ from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.solve.one_state import OneState, Ordinary
+from nacelle.kinematics.solve.one_state import OneState
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -108,23 +103,22 @@ def free_motion(
         weights: of the actuators (actuators,): sum of weight Gamma^2 is least; all 1 if None.
     """
     M, b, A = equations
-    n, listed = robot.motion.n, list(free)
+    n, indices = robot.motion.n, list(free)
     units = scales(robot)[1]
     scale = np.ones(A.shape[-2]) if weights is None else 1.0 / np.sqrt(weights)
     scaled = A * scale[:, None] * units
-    held = np.zeros(n)
-    held[[k for k in range(n) if k not in free]] = 1.0
-    given = np.where(held > 0.0, a, 0.0)
+    prescribed = np.array(a)
+    prescribed[..., indices] = 0.0
     left, driven, s = _split(scaled, n - len(free))
     N = units[:, None] * left
-    right = _times(M, given) + b
-    forced = np.swapaxes(N, -1, -2) @ M[..., listed]
+    right = _times(M, prescribed) + b
+    forced = np.swapaxes(N, -1, -2) @ M[..., indices]
     with np.errstate(all="ignore"):
-        margin = _cosine(N, M, listed) ** 2
-        known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(listed)))
-        found = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
-        acceleration = np.array(np.broadcast_to(given, right.shape))
-        acceleration[..., listed] = found
+        margin = _cosine(N, M, indices) ** 2
+        known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(indices)))
+        free_acceleration = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
+        acceleration = np.array(np.broadcast_to(prescribed, right.shape))
+        acceleration[..., indices] = free_acceleration
         F = units * (_times(M, acceleration) + b)
         parallel = (s[..., -1] / s[..., 0]) ** 2 if s.shape[-1] else np.ones(s.shape[:-1])
         force = scale * _times(driven, F)
@@ -154,9 +148,6 @@ def _cosine(N: Array, M: Array, free: list[int]) -> Array:
 
 def _times(A: Array, v: Array) -> Array:
     return np.asarray(np.einsum("...ij,...j->...i", A, v))
-
-
-# ---- inverse dynamics: the actuator forces Gamma that a motion needs
 
 
 # Squared cosine at which free accelerations are not determined.
@@ -283,10 +274,17 @@ def inverse_dynamics(
     v, a = twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
-        single = _single(robot, formulation, physics)
-        one = single.state(x, guess, v, a)
+        chosen, evaluate = _single(robot, formulation, physics)
+        one = evaluate(x, guess, v, a)
         if one is not None:
-            return single.result(robot, one)
+            x, y, results = one
+            # Pivots in a fixed order have a figure in the place of the margin.
+            fixed = "pivot" in results
+            margin = evaluation.parallel_margin(results["pivot"]) if fixed else results["parallel_margin"]
+            return InverseDynamics(
+                *(robot, x, y, results["force"], results["margins"], margin, one.flags),
+                *(chosen, results.get("generalised")),
+            )
     poses, y, flags = solved(robot, x, v, a, guess=guess)
     formulation = _formulation(robot, formulation, shared)
     options = {"physics": physics, **_weight_options(robot, weights)}
@@ -294,7 +292,11 @@ def inverse_dynamics(
     load = external_load(robot, poses, y, external)
     if preload is not None:
         load = load + _along_twist(robot, poses, y, held)
-    results = _evaluate(robot, formulation, (poses, y, v, a, load), flags, options)
+    states = (poses, y, v, a, load)
+    if formulation == "compact":
+        results = evaluation.evaluate_states("inverse", robot, states, flags, **options)
+    else:
+        results = dict(_program(robot, formulation, **options)(*states))
     margin = results.pop("parallel_margin")
     flags = flagged(robot, poses, y, results, margin, flags)
     force = results["force"] if preload is None else results["force"] + held
@@ -319,22 +321,12 @@ def _free_inverse(
 ) -> InverseDynamics:
     """Forces and the accelerations that are left free: [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L.
 
-    Args:
-        robot: the robot.
-        x: poses.
-        v: twists.
-        a: their derivatives; what stands for the free coordinates does not count.
-        external: wrenches from outside.
-        weights: of the actuators.
-        preload: forces of the actuators that are given.
-        free: coordinates whose accelerations are unknown.
-        guess: solutions near by.
-        physics: what the equations of motion include.
+    Arguments as in `inverse_dynamics`.
     """
-    places = free_places(robot, free)
+    indices = free_places(robot, free)
     v, a = twist_and_derivative(robot, v, a)
     a = np.array(a)
-    a[..., list(places)] = 0.0
+    a[..., list(indices)] = 0.0
     held = checked_forces(robot, preload, "preload")
     state = evaluation.at_states(
         "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", physics=physics
@@ -351,39 +343,40 @@ def _free_inverse(
         np.where(bad[..., None], 0.0, b),
         np.where(bad[..., None, None], np.eye(*A.shape[-2:]), A),
     )
-    own = _weight_options(robot, weights).get("weights")
-    found = free_motion(robot, sound, np.nan_to_num(a), places, None if own is None else np.array(own))
+    shares = _weight_options(robot, weights).get("weights")
+    shares = None if shares is None else np.array(shares)
+    solution = free_motion(robot, sound, np.nan_to_num(a), indices, shares)
     flags = np.broadcast_to(flags, shape).copy()
-    refused = (found.margin <= MET_FREE) | (found.parallel_margin <= MET_PARALLEL)
+    refused = (solution.margin <= MET_FREE) | (solution.parallel_margin <= MET_PARALLEL)
     flags |= np.where(refused & ~bad, int(Flag.SINGULAR), 0)
-    close = np.minimum(found.margin, found.parallel_margin) < NEAR_PARALLEL
+    close = np.minimum(solution.margin, solution.parallel_margin) < NEAR_PARALLEL
     flags |= np.where(close & ~refused & ~bad, int(Flag.NEAR_SINGULAR), 0)
     if not flags.ndim and failed(flags):
-        raise _not_determined(robot, found, places, flags)
-    force, acceleration = np.array(found.force + held), np.array(found.acceleration)
+        raise _not_determined(robot, solution, indices, flags)
+    force, acceleration = np.array(solution.force + held), np.array(solution.acceleration)
     force[failed(flags)], acceleration[failed(flags)] = np.nan, np.nan
     return InverseDynamics(
-        *(robot, x, y, force, results["margins"], np.asarray(found.parallel_margin), flags, "compact"),
+        *(robot, x, y, force, results["margins"], np.asarray(solution.parallel_margin), flags, "compact"),
         np.einsum("...ij,...i->...j", A, force),
         acceleration,
     )
 
 
 def _not_determined(
-    robot: Robot, found: FreeMotion, places: tuple[int, ...], flags: Array
+    robot: Robot, solution: FreeMotion, indices: tuple[int, ...], flags: Array
 ) -> KinematicsError:
     """Why a single state has no forces and free accelerations."""
     if flags & int(Flag.INVALID):
         return KinematicsError("an acceleration is not finite")
-    names = ", ".join(robot.motion.coordinates[k] for k in places)
-    if found.margin <= MET_FREE:
+    names = ", ".join(robot.motion.coordinates[k] for k in indices)
+    if solution.margin <= MET_FREE:
         return SingularError(
             f"{robot.name}: the accelerations of {names} do not follow from those of the others: what the "
-            f"actuators leave free does not move them (squared cosine {float(found.margin):.1e}); leave "
+            f"actuators leave free does not move them (squared cosine {float(solution.margin):.1e}); leave "
             "other coordinates free",
             "free",
         )
-    ratio = float(np.sqrt(found.parallel_margin))
+    ratio = float(np.sqrt(solution.parallel_margin))
     return SingularError(
         f"{robot.name}: in this pose the actuators do not drive the motions that they drive elsewhere (least "
         f"rate {ratio:.1e} of the largest)",
@@ -398,19 +391,19 @@ def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
         KinematicsError: if they are none of the motion's, or more than nothing drives.
         UnderactuatedError: if they are too few.
     """
-    places, left = coordinate_places(robot, free), undriven(robot)
+    indices, left = coordinate_places(robot, free), undriven(robot)
     if not left:
         raise KinematicsError(
             f"the actuators of {robot.name} drive every motion: with free coordinates their forces are not "
             "determined; leave out free="
         )
-    if len(places) != len(left):
+    if len(indices) != len(left):
         raise UnderactuatedError(
-            f"free names {len(places)} coordinates of {robot.name}, and nothing drives {len(left)} motions "
+            f"free names {len(indices)} coordinates of {robot.name}, and nothing drives {len(left)} motions "
             f"({', '.join(left)}): name as many",
             left,
         )
-    return places
+    return indices
 
 
 def _from_measured(
@@ -438,15 +431,6 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
     return {"weights": checked}
 
 
-def _evaluate(
-    robot: Robot, formulation: str, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
-) -> dict[str, Array]:
-    """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
-    if formulation == "compact":
-        return evaluation.evaluate_states("inverse", robot, states, flags, **options)
-    return dict(_program(robot, formulation, **options)(*states))
-
-
 def flagged(
     robot: Robot, poses: Array, y: Array, results: dict[str, Array], margin: Array, flags: Array
 ) -> Array:
@@ -465,48 +449,23 @@ def flagged(
     """
     flags = np.broadcast_to(flags, np.shape(margin)).copy()
     with np.errstate(invalid="ignore"):
-        met = (margin <= MET_PARALLEL) & ~failed(flags)
-        near = (margin < NEAR_PARALLEL) & ~met & ~failed(flags)
-    if np.ndim(margin) == 0 and met:
+        singular = (margin <= MET_PARALLEL) & ~failed(flags)
+        near = (margin < NEAR_PARALLEL) & ~singular & ~failed(flags)
+    if np.ndim(margin) == 0 and singular:
         kind, legs = nearest(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
     settle(robot, poses, results, flags)
-    flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     return flags
 
 
-class _Single(NamedTuple):
-    """Inverse dynamics at one state.
-
-    Attributes:
-        formulation: which one finds the forces.
-        state: evaluates it.
-        fixed: whether its pivots are taken in a fixed order.
-    """
-
-    formulation: str
-    state: OneState
-    fixed: bool
-
-    def result(self, robot: Robot, one: Ordinary) -> InverseDynamics:
-        """The result at an ordinary state."""
-        results = one.results
-        margin = evaluation.parallel_margin(results["pivot"]) if self.fixed else results["parallel_margin"]
-        return InverseDynamics(
-            *(robot, one.x, one.y, results["force"], results["margins"], margin, one.flags),
-            *(self.formulation, results.get("generalised")),
-        )
-
-
 @lru_cache(maxsize=512)
-def _single(robot: Robot, formulation: str, physics: Physics) -> _Single:
-    """Inverse dynamics at one state of a robot, prepared once."""
+def _single(robot: Robot, formulation: str, physics: Physics) -> tuple[str, OneState]:
+    """The formulation of a robot, and inverse dynamics by it at one state, prepared once."""
     formulation = _formulation(robot, formulation)
-    fixed = formulation == "compact"
-    lowest = None if fixed else {"parallel_margin": NEAR_PARALLEL}
-    state = OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
-    return _Single(formulation, state, fixed)
+    lowest = None if formulation == "compact" else {"parallel_margin": NEAR_PARALLEL}
+    return formulation, OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
 
 
 def _program(robot: Robot, formulation: str, **options: Any) -> Compiled:

@@ -1,23 +1,20 @@
 """What joints require beside the bodies: friction, springs, and rotors behind gears.
 
-Along an axis of a joint, in the tree or closing a loop, at its coordinate q, rate q' and acceleration q'':
-
-    e = friction(q') + k (q - q_0) + i^2 J q''  + end stop (`compliance`)
-
-k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i, in a spherical
-joint about all three axes, q'' the derivative of the relative angular velocity seen from the second body. It
-acts between the joint's two bodies, so its power e q' is all there is to say of its reaction. Over the rates
-u of the tree q' = C u, and the effort adds C^T e to the forces along them.
-
-The axes of a joint as lines in space: what moves along them, and what acts along them.
-
-An axis s through a point P, fixed to the joint's first or second frame, has the rate and transmits the wrench
+An axis s of a joint through a point P, fixed to its first or second frame, in the tree or closing a loop, has
+the rate and transmits the wrench
 
     q' = s . (w_2 - w_1)    and the moment  e s            if it turns
     q' = s . (v_2 - v_1)    and the force   e s at P       if it slides, v the velocities of both bodies at P
 
-so that e q' is the power of the effort e on the second body and its opposite on the first. A spherical joint
-has three axes at once, those of its second frame.
+so that e q' is the power of the effort e on the second body and its opposite on the first, and all there is
+to say of its reaction. A spherical joint has three axes at once, those of its second frame. At its coordinate
+q, rate q' and acceleration q'' the axis requires
+
+    e = friction(q') + k (q - q_0) + i^2 J q''  + end stop (`compliance`)
+
+k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i, in a spherical
+joint about all three axes, q'' the derivative of the relative angular velocity seen from the second body.
+Over the rates u of the tree q' = C u, and the effort adds C^T e to the forces along them.
 """
 
 from __future__ import annotations
@@ -30,13 +27,12 @@ from nacelle.dynamics.compliance import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import AngularMotion
-from nacelle.tree.actuation import JointAxis, joint_rate_row, rate_bias, rate_rows
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.actuation import JointAxis, rate_bias, rate_rows
 
 
 def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:
@@ -52,9 +48,6 @@ def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) 
     """
     rate = second.w_dot - first.w_dot
     return rate + cross(second.w, first.w) if axis.directions.shape[1] == 3 else rate
-
-
-# ---- what joints require beside the bodies: friction, springs, and rotors behind gears
 
 
 def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
@@ -118,28 +111,6 @@ def axis_effort(
 # ---- over the rates of the tree
 
 
-def rotor_rows(robot: Robot, motion: TreeMotion, index: int) -> Array:
-    """Rates (1 or 3, rates) of a joint with a rotor over the rates of the tree."""
-    if robot.joints[index].kind is JointKind.SPHERICAL:
-        return rate_rows(robot, motion, index)[0]
-    return np.asarray(joint_rate_row(robot, motion, index))[None]
-
-
-def rotor_bias(state: State, index: int) -> Array:
-    """Derivatives (1 or 3,) of the rates of a joint with a rotor where the tree's rates are constant."""
-    robot, velocity = state.robot, state.moving.velocity
-    joint = robot.joints[index]
-    if joint.kind is not JointKind.SPHERICAL:
-        return pack([rate_bias(robot, state.now.motion, velocity, index)])
-    if index < robot.tree:
-        return np.zeros(3)
-    (w1, b1), (w2, b2) = (
-        (velocity.twists[body][3:], velocity.biases[body][3:])
-        for body in (joint.predecessor, joint.successor)
-    )
-    return np.asarray(b2 - b1 + cross(w2, w1))
-
-
 class Effort(NamedTuple):
     """What an axis of a joint requires: joint, number of the axis, its rates (k, rates), efforts (k,)."""
 
@@ -160,8 +131,8 @@ def joint_efforts(state: State, u_dot: Array, physics: Physics) -> list[Effort]:
     for index in loaded_joints(robot):
         acceleration: Array = np.zeros(1)
         if index in geared:
-            bias = rotor_bias(state, index)
-            acceleration = rotor_rows(robot, motion, index) @ u_dot + bias
+            bias = rate_bias(robot, motion, state.moving.velocity, index)
+            acceleration = rate_rows(robot, motion, index)[0] @ u_dot + bias
         for number, rows in enumerate(rate_rows(robot, motion, index)):
             values = axis_effort(state, index, number, rows @ state.moving.u, acceleration, physics)
             efforts.append(Effort(index, number, rows, values))

@@ -66,8 +66,8 @@ class Model(Shown):
 
     def program(self, *, minimised: bool = True) -> Program:
         """The straight-line program, under the model's own name."""
-        made = make_program(self.function, self.robot, self.inputs, minimised=minimised, options=self.options)
-        return Program(self.name, made.inputs, made.outputs, made.code, made.results)
+        raw = make_program(self.function, self.robot, self.inputs, minimised=minimised, options=self.options)
+        return Program(self.name, raw.inputs, raw.outputs, raw.code, raw.results)
 
     def compile(self, **settings: Any) -> Compiled:
         """The model as native code, or for another target (`nacelle.compile`).
@@ -164,15 +164,15 @@ _MODELS = {
 
 
 def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) -> Model:
-    made = _MODELS[name]
-    shapes = input_shapes(made.function, robot)
+    spec = _MODELS[name]
+    shapes = input_shapes(spec.function, robot)
     assert shapes is not None
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if name == "inverse_kinematics":
-        return Model(name, robot, "tree", made.function, inputs, {}, input_meaning(robot), made.includes)
+        return Model(name, robot, "tree", spec.function, inputs, {}, input_meaning(robot), spec.includes)
     watched = " pivot margins" if guarded else ""
-    settings = {**(options if made.friction else {}), "outputs": made.result + watched}
-    return Model(name, robot, "compact", made.function, inputs, settings, input_meaning(robot), made.includes)
+    settings = {**(options if spec.friction else {}), "outputs": spec.result + watched}
+    return Model(name, robot, "compact", spec.function, inputs, settings, input_meaning(robot), spec.includes)
 
 
 def input_meaning(robot: Robot) -> dict[str, str]:

@@ -1,57 +1,40 @@
 """Reactions: the force and moment that every joint transmits.
 
-Cut free, body b is in balance if the joints that end on it give it what its motion requires:
+Cut free, body b is in balance if the joints that end on it give it what its motion requires, w_b, inertia
+less weight less external wrenches and springs between bodies, [f; n] (6,). All wrenches are about the base's
+origin in base axes, so that they add up as they are. The joint that places body j transmits, from its
+predecessor to its successor, what the bodies from there on need, less what closures bring in from elsewhere:
 
-    sum over its joints of +-W_j = w_b          w_b = inertia less weight less external wrenches, [f; n] (6,)
+    W_j = sum over bodies b beyond j of w_b  -  sum over closures c of s_jc (L_c lambda_c + E_c)
 
-W_j acts from the joint's predecessor on its successor. Along the free axes of a joint W_j has the efforts of
-actuator, friction, spring and rotor alone; the other components are unknowns
-(`reaction_terms`). Where closures are overconstrained the wrenches hold inner stress
-that depends on tolerances and stiffness, not on the load; of all solutions the one is given whose sum of
-|f|^2 + |n|^2 / size^2 over all joints is least. N and N m, in the joint's frame on its predecessor.
+s_jc is 1 where c's successor lies beyond j, -1 where its predecessor does, L_c are wrenches of what it locks
+and E_c its efforts: actuator, friction, spring, rotor. Along its free axes a joint transmits its efforts and
+nothing else, which are the equations for lambda:
 
-Peak reactions: what a motion requires of the bearings of every joint.
+    C_j . W_j = e_j,   and 0 for the twist of the platform, which no joint places:   J^T lambda = b
 
-Along a trajectory, sampled at t_1 .. t_N, a joint transmits the wrench [f; n] (6,) from its predecessor to
-its successor, N and N m, in the axes of its frame on the predecessor, about its origin (`joint_reactions`).
-With e the axis of its bearing, f_e = e . f and n_e = e . n, the figures of a joint over the samples are
+with J the Jacobian of the closures. An idle spin is held by one more lock, a moment about its axis, which is
+zero unless something drives it. A coupling has no wrench: its lambda adds factor_j lambda to the effort e_j
+of each coupled joint. Without units (moments over the robot's size) and with the singular values J^T =
+P S Q^T, of which the first r, the rank at generic poses, count:
+
+    lambda = Q_r S_r^-1 P_r^T b  +  Q_0 c          Q_0 (locks, redundancy) spans the inner stress, J^T Q_0 = 0
+
+c is free where closures are overconstrained: inner stress depends on tolerances and stiffness, not on the
+load. Of all solutions the one is given whose sum of |f|^2 + |n|^2 / size^2 over all joints is least: let W_0
+be all joints' wrenches (forces, moments over the size) at c = 0 and N those of unit columns of Q_0: |W_0 +
+N c|^2 is least where W_0 + N c is perpendicular to N, so W_0's part along an orthonormal basis of N is taken
+off. Components that N does not touch are determined. Results are in the joint's frame on its predecessor,
+N and N m.
+
+Along a trajectory, sampled at t_1 .. t_N, bearings are sized by the peaks: with e the axis of a joint's
+bearing, f_e = e . f and n_e = e . n, the figures of a joint over the samples are
 
     force    max |f|        radial    max |f - f_e e|        axial    max |f_e|
     moment   max |n|        tilting   max |n - n_e e|        torque   max |n_e|
     mean force   (mean of |f|^3)^(1/3)
 
 the cubic mean because the life of a ball bearing falls with the third power of its load.
-
-The balance of every body, for the wrenches in the joints.
-
-All wrenches [f; n] here are about the base's origin in base axes, so that they add up as they are. The joint
-that places body j transmits what the bodies from there on need, less what closures bring in from elsewhere:
-
-    W_j = sum over bodies b beyond j of w_b  -  sum over closures c of s_jc (L_c lambda_c + E_c)
-
-w_b is inertia less weight less external wrenches and springs between bodies, s_jc is 1 where c's successor
-lies beyond j, -1 where its predecessor does, L_c are wrenches of what it locks and E_c its efforts: actuator,
-friction, spring, rotor.
-Along its free axes a joint transmits its efforts and nothing else, which are the equations for lambda:
-
-    C_j . W_j = e_j,   and 0 for the twist of the platform, which no joint places:   J^T lambda = b
-
-with J the Jacobian of the closures. What J^T does not see (overconstrained closures) is inner stress.
-An idle spin is held by one more lock, a moment about its axis, which is zero unless something drives it. A
-coupling has no wrench: its lambda adds factor_j lambda to the effort e_j of each coupled joint.
-
-The wrenches in all joints from the balance of bodies, in NumPy over batches.
-
-The equations J^T lambda = b of `reaction_terms`, one for each rate of the tree, are
-solved for the lock forces lambda (locks,). Without units (moments over the robot's size) and with the
-singular values J^T = P S Q^T, of which the first r, the rank at generic poses, count:
-
-    lambda = Q_r S_r^-1 P_r^T b  +  Q_0 c          Q_0 (locks, redundancy) spans the inner stress, J^T Q_0 = 0
-
-c is free where closures are overconstrained. Let W_0 be all joints' wrenches (forces, moments over the size)
-at c = 0 and N those of unit columns of Q_0: the sum of squares |W_0 + N c|^2 is least where W_0 + N c is
-perpendicular to N, so W_0's part along an orthonormal basis of N is taken off. Components that N does not
-touch are determined.
 """
 
 from __future__ import annotations
@@ -78,6 +61,7 @@ from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.joint import MOTION, JointKind, Primitive
+from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.physics import physics
@@ -87,7 +71,7 @@ from nacelle.trajectory import Trajectory
 from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.tree.actuation import closure_axes
 from nacelle.tree.closure import closure_frames, coupling_rates
-from nacelle.tree.rates import Spin
+from nacelle.tree.rates import Spin, rate_equations
 from nacelle.tree.spanning_tree import TreeMotion
 
 
@@ -103,8 +87,9 @@ def reaction_terms(
     """What the balance is made of, at a point under external wrenches (bodies, 6).
 
     Wrenches that the bodies need (bodies, 6), twists of the tree's rates (rates, 6), wrenches of what the
-    closures lock (locks, 6), efforts along the tree's rates (rates,), wrenches of the closures' efforts
-    (closures, 6), and the joint frames on the predecessors R (joints, 3, 3), p (joints, 3).
+    closures lock (locks, 6) and its rates over those of the tree (locks, rates), efforts along the tree's
+    rates (rates,), wrenches of the closures' efforts (closures, 6), and the joint frames on the predecessors
+    R (joints, 3, 3), p (joints, 3).
     """
     state = state_at(robot, point.x, point.y, point.v)
     motion = state.now.motion
@@ -120,12 +105,12 @@ def reaction_terms(
         for number, primitive in enumerate(joint.primitives):
             along += list(efforts.get((index, number), np.zeros(primitive.nv)))
     across = [closure_effort(robot, motion, index, efforts) for index in range(robot.tree, len(robot.joints))]
-    locks = lock_wrenches(robot, motion)
     frames = [motion.poses[joint.predecessor] @ joint.frame_predecessor for joint in robot.joints]
     return {
         "needs": np.stack(needs),
         "columns": motion.columns.T,
-        "locks": locks,
+        "locks": lock_wrenches(robot, motion),
+        "J": _lock_rows(robot, motion),
         "along": pack(along),
         "across": np.stack(across) if across else np.zeros((0, 6)),
         "R": np.stack([frame.R for frame in frames]),
@@ -161,6 +146,12 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
     return np.stack(wrenches) if wrenches else np.zeros((0, 6))
 
 
+def _lock_rows(robot: Robot, motion: TreeMotion) -> Array:
+    """J (locks, rates): rates of what the closures lock, then of idle spins, over the rates of the tree."""
+    system = rate_equations(robot, mechanism_of(robot), motion)
+    return np.concatenate([system.closures.jacobian, *(np.stack(rows) for rows in system.rows if rows)])
+
+
 def idle_spins(robot: Robot) -> list[Spin]:
     """The idle spins that are set to zero."""
     return [spin for spins in mechanism_of(robot).spins for spin in spins]
@@ -173,8 +164,8 @@ def axis_efforts(state: State, u_dot: Array, tau: Array, physics: Physics) -> di
     """
     efforts = {(actuator.joint, 0): tau[k : k + 1] for k, actuator in enumerate(state.robot.actuators)}
     for effort in joint_efforts(state, u_dot, physics):
-        place = effort.joint, effort.number
-        efforts[place] = efforts[place] - effort.values if place in efforts else -effort.values
+        axis = effort.joint, effort.number
+        efforts[axis] = efforts[axis] - effort.values if axis in efforts else -effort.values
     return efforts
 
 
@@ -202,18 +193,14 @@ _SEEN = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class BalanceStructure:
-    """What the balance of a robot knows before any pose.
+    """What the balance of a robot knows before any pose: for every joint, and last for the platform, signs.
 
     Attributes:
-        beyond: which bodies a joint carries (joints, bodies): those beyond a tree joint; none for closures.
-        brings: for every joint and lock, what a unit of the lock adds to the joint's wrench (joints, locks):
-            -s_jc for tree joints, 1 for the closure's own.
-        carries: the same for the efforts of closures (joints, closures).
-        felt: for every rate and lock (rates, locks) the sign with which the lock feels the rate.
-        joint_of: for every rate of u its tree joint (rates,); -1 for the platform.
-        platform: bodies beyond the platform (bodies,).
-        platform_brings: s_jc of the platform (closures,).
-        coupled: (rates, locks) the factors of couplings, whose efforts act along rates and have no wrench.
+        beyond: which bodies it carries (joints + 1, bodies): those beyond a tree joint; none for closures.
+        brings: for every lock, what a unit of it adds to the joint's wrench (joints + 1, locks): -s_jc for
+            tree joints and the platform, 1 for the closure's own.
+        carries: the same for the efforts of closures (joints + 1, closures).
+        joint_of: for every rate of u the row of its tree joint, or of the platform (rates,).
         lock_scale: (locks,) what makes forces and moments alike: 1 for forces, the robot's size for moments.
         rate_scale: (rates,) 1 for translations, the robot's size for rotations.
     """
@@ -221,11 +208,7 @@ class BalanceStructure:
     beyond: Array
     brings: Array
     carries: Array
-    felt: Array
-    coupled: Array
     joint_of: Array
-    platform: Array
-    platform_brings: Array
     lock_scale: Array
     rate_scale: Array
 
@@ -233,43 +216,32 @@ class BalanceStructure:
 @lru_cache(maxsize=64)
 def balance_structure(robot: Robot) -> BalanceStructure:
     """The signs and scales of a robot's balance."""
-    movers = mechanism_of(robot).assembly.motion.movers
-    m, tree, count = robot.platform_nv, robot.tree, len(robot.joints)
-    first = [m + place.start for place in robot.v_slices]
-    # A body lies beyond a joint if the joint is on its way to the root; a fixed joint has no rate to tell.
-    ways: dict[int, list[int]] = {0: [], 1: []}
+    tree, count = robot.tree, len(robot.joints)
+    # A body lies beyond a joint if the joint is on its way to the root.
+    beyond = np.zeros((count + 1, len(robot.bodies)))
+    beyond[count, PLATFORM] = 1.0
     for j, joint in enumerate(robot.tree_joints):
-        ways[joint.successor] = [*ways[joint.predecessor], j]
-    beyond = np.zeros((count, len(robot.bodies)))
-    for body, way in ways.items():
-        beyond[way, body] = 1.0
-    platform = movers[:, 0].astype(float)
-    pre = np.array([joint.predecessor for joint in robot.closures], dtype=int)
-    suc = np.array([joint.successor for joint in robot.closures], dtype=int)
-    carries = beyond[:, pre] - beyond[:, suc]
-    carries[tree:] = np.eye(count - tree)
-    brings = platform[suc] - platform[pre]
+        beyond[:, joint.successor] = beyond[:, joint.predecessor]
+        beyond[j, joint.successor] = 1.0
+    predecessors = np.array([joint.predecessor for joint in robot.closures], dtype=int)
+    successors = np.array([joint.successor for joint in robot.closures], dtype=int)
+    carries = beyond[:, predecessors] - beyond[:, successors]
+    carries[tree:count] = np.eye(count - tree)
     owner = np.array([c for c, joint in enumerate(robot.closures) for _ in joint.locks], dtype=int)
     # Idle spins are locked against the base.
     spinning = [spin.body for spin in idle_spins(robot)]
-    locked = np.concatenate([carries[:, owner], -beyond[:, spinning]], axis=1)
-    afloat = np.concatenate([brings[owner], platform[spinning]])
-    moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
-    joint_of = np.full(m + robot.nv, -1)
-    for j, joint in enumerate(robot.tree_joints):
-        joint_of[first[j] : first[j] + joint.nv] = j
-    felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
-    size = robot.size
-    coupled = np.zeros(felt.shape)
-    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(rotation_mask(robot), size, 1.0)
-    for k in np.flatnonzero([joint.is_coupling for joint in robot.closures]).tolist():
-        place = owner.tolist().index(k)
-        for rate, factor in coupling_rates(robot, robot.closures[k]).items():
-            coupled[rate, place] = factor
-        lock_scale[place] = 1.0 / np.max(np.abs(coupled[:, place]) / rate_scale)
-    return BalanceStructure(
-        *(beyond, locked, carries, felt, coupled, joint_of, platform, brings, lock_scale, rate_scale)
+    brings = np.concatenate([carries[:, owner], -beyond[:, spinning]], axis=1)
+    joint_of = np.repeat(
+        [count, *range(tree)], [robot.platform_nv, *(joint.nv for joint in robot.tree_joints)]
     )
+    moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
+    lock_scale = np.where(moments, robot.size, 1.0)
+    rate_scale = np.where(rotation_mask(robot), robot.size, 1.0)
+    for k, joint in enumerate(robot.closures):
+        if joint.is_coupling:
+            factors = coupling_rates(robot, joint).items()
+            lock_scale[owner == k] = 1.0 / max(abs(factor) / rate_scale[rate] for rate, factor in factors)
+    return BalanceStructure(beyond, brings, carries, joint_of, lock_scale, rate_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +265,7 @@ def determination(robot: Robot) -> Determination:
     assembly, signs = mechanism_of(robot).assembly, balance_structure(robot)
     motions = [motion for motion, _ in generic_poses(robot, assembly)] or [assembly.motion]
     L = np.stack([lock_wrenches(robot, motion) for motion in motions])
-    A = scaled_matrix(signs, np.stack([motion.columns.T for motion in motions]), L)
+    A = scaled_matrix(signs, np.stack([_lock_rows(robot, motion) for motion in motions]))
     rank = max(rank_of(matrix) for matrix in A)
     redundancy = len(signs.lock_scale) - rank
     stressed = np.zeros((len(robot.joints), 6), dtype=bool)
@@ -310,10 +282,9 @@ def determination(robot: Robot) -> Determination:
     return Determination(rank, redundancy, ~stressed)
 
 
-def scaled_matrix(signs: BalanceStructure, columns: Array, locks: Array) -> Array:
-    """J^T (..., rates, locks) without units: force and moment rows over 1 and the robot's size."""
-    J = signs.felt * (columns @ np.swapaxes(locks, -1, -2)) + signs.coupled
-    return np.asarray(J * signs.lock_scale / signs.rate_scale[:, None])
+def scaled_matrix(signs: BalanceStructure, J: Array) -> Array:
+    """J^T (..., rates, locks) without units, from J (..., locks, rates): moments over the robot's size."""
+    return np.asarray(np.swapaxes(J, -1, -2) * signs.lock_scale / signs.rate_scale[:, None])
 
 
 def inner_stress(
@@ -323,7 +294,7 @@ def inner_stress(
     columns = []
     for k in range(inner.shape[-1]):
         values = (inner[..., k] * signs.lock_scale)[..., None, :] * signs.brings
-        columns.append(in_frames(values @ locks, R, p, size))
+        columns.append(in_frames((values @ locks)[..., :-1, :], R, p, size))
     return np.stack(columns, axis=-1)
 
 
@@ -331,8 +302,8 @@ def in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
     """Wrenches about the base's origin (..., joints, 6) in the joints' frames; moments over the size."""
     f, n = wrenches[..., :3], wrenches[..., 3:]
     moment = n - np.cross(p, f)
-    turned = [np.einsum("...ij,...i->...j", R, part) for part in (f, moment / size)]
-    return np.concatenate(turned, axis=-1)
+    parts = [np.einsum("...ij,...i->...j", R, part) for part in (f, moment / size)]
+    return np.concatenate(parts, axis=-1)
 
 
 class Transmitted(NamedTuple):
@@ -356,10 +327,8 @@ def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
     locks, columns, R, p = terms["locks"], terms["columns"], terms["R"], terms["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.
     opened = signs.beyond @ terms["needs"] + signs.carries @ terms["across"]
-    adrift = signs.platform @ terms["needs"] - signs.platform_brings @ terms["across"]
-    carried = np.concatenate([opened, adrift[:, None]], axis=1)[:, signs.joint_of]
-    b = (np.einsum("nki,nki->nk", columns, carried) - terms["along"]) / signs.rate_scale
-    A = scaled_matrix(signs, columns, locks)
+    b = (np.einsum("nki,nki->nk", columns, opened[:, signs.joint_of]) - terms["along"]) / signs.rate_scale
+    A = scaled_matrix(signs, terms["J"])
     U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[2] > A.shape[1])
     r = generic.rank
     U = U[:, :, :r]
@@ -367,7 +336,7 @@ def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
     values = np.einsum("nik,ni->nk", Vt[:, :r], inside / s[:, :r])
     left = b - np.einsum("nki,ni->nk", U, inside)
     total = opened + (signs.brings * (values * signs.lock_scale)[:, None]) @ locks
-    wrench = in_frames(total, R, p, size)
+    wrench = in_frames(total[:, :-1], R, p, size)
     if generic.redundancy:
         inner = inner_stress(signs, size, locks, R, p, np.swapaxes(Vt[:, r:], 1, 2))
         Q = np.linalg.qr(inner.reshape(len(inner), -1, generic.redundancy))[0]
@@ -386,9 +355,6 @@ def sample_size(robot: Robot) -> int:
     rates, locks = len(signs.rate_scale), len(signs.lock_scale)
     decomposed = rates * locks + rates * rates + 2 * locks * locks
     return decomposed + len(robot.joints) * 6 * (2 * generic.redundancy + 8) + 12 * rates + 6 * locks
-
-
-# ---- reactions: the force and moment that every joint transmits
 
 
 # Ratios of singular values: below the first a singularity of the constraints is near, below the second met.
@@ -485,13 +451,13 @@ def joint_reactions(
         part = good[start : start + step]
         terms = program(*(row[part] for row in rows))
         wrench[part], left[part], ratio[part] = transmitted(robot, terms)
-    met, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
-    if not batch and met:
+    singular, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
+    if not batch and singular:
         raise SingularError(
             f"{robot.name}: the closures are singular in this pose, so reactions are not determined",
             "constraint",
         )
-    flags = flags | np.where(met, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
+    flags = flags | np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
     wrench[ratio <= _MET] = np.nan
     return Reactions(
         robot,
@@ -504,18 +470,18 @@ def joint_reactions(
     )
 
 
-def _require_agreement(robot: Robot, given: Array, point: OperatingPoint, flags: Array) -> None:
+def _require_agreement(robot: Robot, acceleration: Array, point: OperatingPoint, flags: Array) -> None:
     """Check that a given acceleration (..., n) is that of the given forces.
 
     Raises:
         KinematicsError: if it is not.
     """
-    scale = np.maximum(1.0, np.max(np.abs(given), initial=0.0))
+    scale = np.maximum(1.0, np.max(np.abs(acceleration), initial=0.0))
     try:
-        off = np.abs(given - point.a)
+        off = np.abs(acceleration - point.a)
     except ValueError:
         raise KinematicsError(
-            f"the acceleration {given.shape} and the forces {point.tau.shape} do not broadcast"
+            f"the acceleration {acceleration.shape} and the forces {point.tau.shape} do not broadcast"
         ) from None
     if np.any(off[~failed(flags)] > _AGREE * scale):
         raise KinematicsError(
@@ -523,9 +489,9 @@ def _require_agreement(robot: Robot, given: Array, point: OperatingPoint, flags:
         )
 
 
-def _rows(array: Array, batch: tuple[int, ...], own: int) -> Array:
+def _rows(array: Array, batch: tuple[int, ...], dimensions: int) -> Array:
     """An array as rows, one a sample; `own` dimensions at the end belong to a row."""
-    shape = array.shape[array.ndim - own :]
+    shape = array.shape[array.ndim - dimensions :]
     return np.broadcast_to(array, (*batch, *shape)).reshape(int(np.prod(batch)), *shape)
 
 
@@ -631,9 +597,9 @@ def peak_reactions(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = motion_samples(robot, trajectory, rate)
-    moved, guess = turning(robot, sample.x)
-    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
-    reactions = joint_reactions(moved, sample.x, sample.v, sample.a, **given)
+    counting_robot, guess = turning(robot, sample.x)
+    options: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
+    reactions = joint_reactions(counting_robot, sample.x, sample.v, sample.a, **options)
     good = solved_samples(robot, reactions.flags)
     wrench, when = reactions.wrench[good], times[good]
     peaks = tuple(

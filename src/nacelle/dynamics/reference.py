@@ -7,8 +7,6 @@
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
 
-Robots whose mass matrix is singular at every pose: forces determine no acceleration there.
-
 M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia
 along some motions only, has none. With d_i = M_ii the matrix M_ij / sqrt(d_i d_j) has no units; its
 eigenvectors of eigenvalues that are zero up to rounding are the motions without inertia.
@@ -25,7 +23,7 @@ import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
-from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.external import load_names, wrenches_along_twist
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import State, state_at, state_at_rest
@@ -55,18 +53,18 @@ _POSES, _FAR = 4, 0.02
 
 def is_singular(M: Array) -> Array:
     """Which mass matrices (..., n, n) are singular up to rounding (...); none that is not finite."""
-    found = np.zeros(M.shape[:-2], dtype=bool)
-    for place in np.ndindex(found.shape):
-        found[place] = np.all(np.isfinite(M[place])) and np.any(_zero_motions(M[place]))
-    return found
+    singular = np.zeros(M.shape[:-2], dtype=bool)
+    for index in np.ndindex(singular.shape):
+        singular[index] = np.all(np.isfinite(M[index])) and np.any(_zero_motions(M[index]))
+    return singular
 
 
 def without_inertia_at(robot: Robot, x: Array, M: Array) -> SingularError:
     """The error for a pose x (nx,) whose mass matrix (n, n) is singular."""
     names = [name for name, bad in zip(robot.motion.coordinates, _zero_motions(M), strict=True) if bad]
-    place = ", ".join(f"{value:.6g}" for value in x)
+    pose = ", ".join(f"{value:.6g}" for value in x)
     return SingularError(
-        f"{robot.name}: the mass matrix is singular at the pose [{place}], along {', '.join(names)}, so that "
+        f"{robot.name}: the mass matrix is singular at the pose [{pose}], along {', '.join(names)}, so that "
         "forces determine no acceleration",
         "mass",
     )
@@ -114,9 +112,6 @@ def _zero_motions(M: Array) -> Array:
     return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PART, axis=1))
 
 
-# ---- dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference
-
-
 class Formulation(NamedTuple):
     """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
 
@@ -146,9 +141,6 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
     if reason:
         raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
     return FORMULATIONS[name]
-
-
-# ---- dynamics by the equivalent tree and the formulations of the papers, as physics functions
 
 
 # A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
@@ -296,7 +288,7 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = A
     }
 
 
-@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
+@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (len(load_names(robot)), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
     state = state_at_rest(robot, x, y)

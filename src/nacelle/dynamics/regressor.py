@@ -133,7 +133,7 @@ def _flagged(robot: Robot, at: States, parameters: ParameterSet | None) -> Regre
     margin = results.pop("parallel_margin")
     flags = flagged(robot, poses, y, results, margin, flags)
     results["Y"][failed(flags)] = np.nan
-    own = linear_parameters(robot)
+    columns = linear_parameters(robot)
     if parameters is not None:
-        own = LinearParameters(parameters.names, parameters.values)
-    return Regressor(robot, poses, y, results["Y"], own, results["margins"], margin, flags)
+        columns = LinearParameters(parameters.names, parameters.values)
+    return Regressor(robot, poses, y, results["Y"], columns, results["margins"], margin, flags)

@@ -44,8 +44,8 @@ def rods(robot: Robot) -> tuple[TwoEndRod, ...]:
     """The rods of a robot: leg bodies between two spherical or universal joints."""
 
     def end(body: int, j: int) -> RodEnd:
-        _, other, frame = end_frames(robot.joints[j], body)
-        return RodEnd(other, frame.p)
+        _, neighbour, frame = end_frames(robot.joints[j], body)
+        return RodEnd(neighbour, frame.p)
 
     return tuple(
         TwoEndRod(link.body, end(link.body, link.inner), end(link.body, link.outer))

@@ -122,10 +122,10 @@ def size_motors(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = motion_samples(robot, trajectory, rate)
-    given: dict[str, Any] = {"external": external, "friction": friction, "free": free}
-    moved, guess = turning(robot, sample.x)
-    dynamics = inverse_dynamics(moved, sample.x, sample.v, sample.a, guess=guess, **given)
-    motion = joint_motion(moved, sample.x, sample.v, sample.a, guess=guess).as_path()
+    options: dict[str, Any] = {"external": external, "friction": friction, "free": free}
+    counting_robot, guess = turning(robot, sample.x)
+    dynamics = inverse_dynamics(counting_robot, sample.x, sample.v, sample.a, guess=guess, **options)
+    motion = joint_motion(counting_robot, sample.x, sample.v, sample.a, guess=guess).as_path()
     q, speed, _ = motion.actuators
     good = solved_samples(robot, dynamics.flags)
     loads = []

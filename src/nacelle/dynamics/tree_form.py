@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
+from nacelle.dynamics.joint_effort import joint_efforts, rotors
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrenches
@@ -29,6 +29,7 @@ from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 from nacelle.spatial.solve import spd_figure
+from nacelle.tree.actuation import rate_rows
 
 
 def tree_forces(state: State, u_dot: Array, physics: Physics) -> Array:
@@ -46,8 +47,8 @@ def tree_forces(state: State, u_dot: Array, physics: Physics) -> Array:
         if joint.successor not in carried:
             continue
         passed = carried.pop(joint.successor)
-        place = robot.v_slices[j]
-        for k in range(robot.platform_nv + place.start, robot.platform_nv + place.stop):
+        part = robot.v_slices[j]
+        for k in range(robot.platform_nv + part.start, robot.platform_nv + part.stop):
             forces[k] = motion.columns[:, k] @ passed
         before = carried.get(joint.predecessor)
         carried[joint.predecessor] = passed if before is None else before + passed
@@ -98,7 +99,7 @@ def mass_matrix(state: State) -> Array:
         momentum, spin = p[0] * V - h @ W, h @ V + inertia_matrix(p) @ W
         total = total + V.T @ momentum + W.T @ spin
     for index, inertia in rotors(state.robot):
-        for rates in rotor_rows(state.robot, state.now.motion, index):
+        for rates in rate_rows(state.robot, state.now.motion, index)[0]:
             row = rates @ U
             total = total + inertia * np.outer(row, row)
     return np.asarray(total)

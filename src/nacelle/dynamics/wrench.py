@@ -50,8 +50,8 @@ def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array) -> Wr
     if has_mass(state.robot, body):
         # In the body's own axes, where the parameters are constant.
         R, p = state.now.motion.poses[body].R, body_parameters(state.robot, body)
-        own = R.T @ (a - np.asarray(state.robot.gravity)), R.T @ w, R.T @ w_dot
-        total = inertial_wrench(p, *own).in_axes(R)
+        motion = R.T @ (a - np.asarray(state.robot.gravity)), R.T @ w, R.T @ w_dot
+        total = inertial_wrench(p, *motion).in_axes(R)
     return total.minus(state.external[body]) if body in state.external else total
 
 

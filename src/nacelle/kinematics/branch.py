@@ -130,11 +130,11 @@ def _branch(robot: Robot) -> Branch:
     rates = (*mechanism.dependent, *legs)
     if not rates:
         return Branch((), (), (), ())
-    own = rate_scale(robot)[list(rates)]
+    scale = rate_scale(robot)[list(rates)]
     reference = configuration(robot, *mechanism.reference)
     motions = [reference.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
-    nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
+    nonzero = np.max(np.abs(samples * scale), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
     blocks = []
     for rows, columns in _square_parts(nonzero):
         part = samples[0][np.ix_(rows, columns)]
@@ -164,18 +164,20 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
         return ()
     # Angles that count turns are no unknowns of the loops.
     values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_size]
-    spherical = _spherical(mechanism)
+    # The joint whose quaternion an unknown belongs to, -1 for all others.
+    primitives = _unknown_primitives(mechanism)
+    spherical = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in primitives]
     related = _RELATED + _ROUNDED * mechanism.robot.coordinate_rounding
     relations: list[Relation] = []
     free: list[int] = []
-    for i, own in enumerate(values.T):
+    for i, column in enumerate(values.T):
         others = [(i, 0.0), *((j, sign) for j in free for sign in (1.0, -1.0))]
         for j, sign in others:
-            constant = own - sign * values[:, j]
+            constant = column - sign * values[:, j]
             # A quaternion and its negative are one orientation.
             if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > related):
                 continue
-            if np.ptp(constant) < related * max(1.0, float(np.ptp(own))):
+            if np.ptp(constant) < related * max(1.0, float(np.ptp(column))):
                 relations.append(Relation(i, j, sign, float(constant[0])))
                 break
         else:
@@ -185,14 +187,15 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
 
 def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wrong: float) -> Scalar:
     """1 where all relations hold, negative where one is wrong by more than `wrong`."""
-    units, angles = unknown_units(mechanism), _angles(mechanism)
+    units, primitives = unknown_units(mechanism), _unknown_primitives(mechanism)
     number: Scalar = 1.0
     for relation in relations:
         i, j = relation.first, relation.second
         left = y[i] * float(1.0 / units[i]) - relation.constant
         if relation.sign:
             left = left - y[j] * float(relation.sign / units[j])
-        if angles[i]:
+        primitive = primitives[i][1]
+        if primitive is not None and primitive is not Primitive.SPHERICAL and primitive.is_rotation:
             # Full turns do not matter.
             left = 2.0 * sin(0.5 * left)
         left = left * (1.0 / wrong)
@@ -200,25 +203,13 @@ def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wron
     return number
 
 
-def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
-    """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
-    own = [(axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)]
-    return own + [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
-
-
-def _spherical(mechanism: Mechanism) -> list[int]:
-    """For every unknown the joint whose quaternion it belongs to, -1 for all others."""
-    own = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in _primitives(mechanism)]
-    return [-1] * mechanism.chart_size + own
-
-
-def _angles(mechanism: Mechanism) -> list[bool]:
-    """For every unknown whether it is the angle of a joint."""
-    own = [
-        primitive.is_rotation and primitive is not Primitive.SPHERICAL
-        for _, primitive in _primitives(mechanism)
+def _unknown_primitives(mechanism: Mechanism) -> list[tuple[int, Primitive | None]]:
+    """For every unknown its joint and primitive; (-1, None) for dependent numbers of the platform's pose."""
+    iterated = [
+        (axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)
     ]
-    return [False] * mechanism.chart_size + own
+    counted = [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
+    return [*[(-1, None)] * mechanism.chart_size, *iterated, *counted]
 
 
 def pose_units(mechanism: Mechanism) -> Array:
@@ -228,12 +219,12 @@ def pose_units(mechanism: Mechanism) -> Array:
 
 def unknown_units(mechanism: Mechanism) -> Array:
     """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
-    units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []
-    units += [1.0] * (mechanism.chart_size - len(units))
-    for _, primitive in _primitives(mechanism):
-        is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
-        units.append(mechanism.robot.size if is_length else 1.0)
-    return np.array(units)
+    translations = 3 - len(mechanism.chart.moves)
+    lengths = [
+        k < translations if primitive is None else not primitive.is_rotation
+        for k, (_, primitive) in enumerate(_unknown_primitives(mechanism))
+    ]
+    return np.where(lengths, mechanism.robot.size, 1.0)
 
 
 def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
@@ -250,8 +241,8 @@ def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
-    places = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
-    values += [(y[places[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
+    index_of = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
+    values += [(y[index_of[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
         values.append(_related(mechanism, plan.relations, y, wrong))
     return pack(values)
@@ -271,7 +262,7 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
 def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
     mechanism = mechanism_of(robot)
-    system = rate_equations(robot, mechanism.rate_structure, motion)
+    system = rate_equations(robot, mechanism, motion)
     rows = list(mechanism.iterated_rows)
     K = system.closures.jacobian[rows][:, list(rates)] / mechanism.row_scale[rows].reshape(-1, 1)
     spins = [row[list(rates)] for k in (*mechanism.iterated_legs, -1) for row in system.rows[k]]
@@ -411,12 +402,12 @@ def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
         ends = [(joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)]
         heights = []
         for body, frame in ends:
-            others = [other for other in joints_at[body] if other is not joint]
+            others = [mate for mate in joints_at[body] if mate is not joint]
             if joint.kind is not JointKind.PRISMATIC or len(others) != 1 or others[0].kind not in _TURNING:
                 break
-            other = others[0]
-            own = other.frame_predecessor if other.predecessor == body else other.frame_successor
-            heights.append(float((frame.R.T @ (own.p - frame.p))[2]))
+            mate = others[0]
+            end = mate.frame_predecessor if mate.predecessor == body else mate.frame_successor
+            heights.append(float((frame.R.T @ (end.p - frame.p))[2]))
         if len(heights) == 2:
             zero = heights[0] - heights[1]
             length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero

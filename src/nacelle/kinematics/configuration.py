@@ -1,6 +1,6 @@
 """A robot at one reduced pose, by the tree: all positions, and all rates from the reduced twist.
 
-A configuration: everything about position at one reduced pose, over any scalar.
+Over any scalar, positions follow in this order:
 
     x (nx,) -> pose (R, p) of the platform        by the chart of the robot's motion
             -> joints of the nacelle              entries of x, or found by iteration in y
@@ -9,7 +9,6 @@ A configuration: everything about position at one reduced pose, over any scalar.
 
 Legs with a closed form follow from x; what needs iteration arrives as y (ny,)
 (`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots. Poses in the base, m and rad.
-
 Rates follow linearly (`nacelle.tree.rates`): u = U(x) v, du/dt = U dv/dt + bias(x, v).
 """
 
@@ -113,26 +112,26 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     platform = mechanism.chart.pose(x, y[: mechanism.chart_size] if mechanism.parasitic else None)
     steps: dict[int, list[Step]] = {}
     angles: dict[int, Scalar] = {}
-    given: dict[int, Scalar] = {}
+    coordinate_of: dict[int, Scalar] = {}
     known: dict[tuple[int, int], Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
-        place = mechanism.layout.x_index(name)
-        steps[j], given[j] = joint_steps(robot.joints[j], x[place : place + 1]), x[place]
+        index = mechanism.layout.x_index(name)
+        steps[j], coordinate_of[j] = joint_steps(robot.joints[j], x[index : index + 1]), x[index]
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
         joint = robot.joints[j]
         steps[j] = joint_steps(joint, y[start : start + joint.nq])
         if joint.nq == 1:
-            given[j] = y[start]
+            coordinate_of[j] = y[start]
         if joint.kind is JointKind.REVOLUTE:
             angles[j] = y[start]
         for number, primitive in enumerate(joint.primitives):
             if primitive is not Primitive.SPHERICAL:
                 known[j, number] = y[start]
             start += primitive.nq
-    for j, value in mechanism.followers.coordinates(given).items():
-        steps[j], given[j] = joint_steps(robot.joints[j], pack([value])), value
+    for j, value in mechanism.followers.coordinates(coordinate_of).items():
+        steps[j], coordinate_of[j] = joint_steps(robot.joints[j], pack([value])), value
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
@@ -148,15 +147,15 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         solution = solve_leg(robot, leg, plan.recipe, poses)
         steps |= solution.steps
         root_margins.append(tuple(solution.root_margins))
-    listed = tuple(step for j in range(robot.tree) for step in steps[j])
+    tree_steps = tuple(step for j in range(robot.tree) for step in steps[j])
     make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
-    motion = make(platform, listed)
+    motion = make(platform, tree_steps)
     if robot.couplings:
-        motion = replace(motion, coordinates={j: given[j] for j in robot.coupled_joints})
-    known |= {(j, 0): value for j, value in given.items()}
-    now = Configuration(robot, listed, motion, tuple(root_margins), angles, known)
-    for place, axis in enumerate(mechanism.counted, start=start):
-        known[axis] = _counted(now.step(*axis), y[place])
+        motion = replace(motion, coordinates={j: coordinate_of[j] for j in robot.coupled_joints})
+    known |= {(j, 0): value for j, value in coordinate_of.items()}
+    now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known)
+    for index, axis in enumerate(mechanism.counted, start=start):
+        known[axis] = _counted(now.step(*axis), y[index])
     return now
 
 
@@ -171,7 +170,7 @@ def _counted(step: CosSin, near: Scalar) -> Scalar:
 
 def chart_basis(mechanism: Mechanism, x: Array, r: Array) -> Array:
     """(nw, d): w for unit rates of the dependent numbers r of the pose and of dependent joints."""
-    dependent = mechanism.rate_structure.selections[1]
+    dependent = mechanism.selections[1]
     if not mechanism.parasitic:
         return dependent
     m = mechanism.robot.platform_nv
@@ -187,25 +186,25 @@ def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Arr
     For a quaternion the rates are the angular velocity. They differ from `RateStructure.selections` with
     parasitic motion, where V_p = B x' + D r' (`nacelle.kinematics.mechanism.chart`).
     """
-    given, dependent = mechanism.rate_structure.selections[0], chart_basis(mechanism, x, r)
+    basis, dependent = mechanism.selections[0], chart_basis(mechanism, x, r)
     if mechanism.parasitic:
-        given = np.concatenate([mechanism.chart.twists(x, r), given[mechanism.robot.platform_nv :]])
-    return given, dependent
+        basis = np.concatenate([mechanism.chart.twists(x, r), basis[mechanism.robot.platform_nv :]])
+    return basis, dependent
 
 
 def equations_at(now: Configuration) -> ClosureEquations:
     """The closure equations at a configuration, over all rates of the tree."""
-    return rate_equations(now.robot, now.mechanism.rate_structure, now.motion)
+    return rate_equations(now.robot, now.mechanism, now.motion)
 
 
 def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    return respond(equations_at(now), *now.mechanism.rate_structure.selections).u
+    return respond(equations_at(now), *now.mechanism.selections).u
 
 
 def moving(now: Configuration, v: Array) -> MovingTree:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    return moving_tree(now.robot, now.mechanism.rate_structure, now.motion, v)
+    return moving_tree(now.robot, now.mechanism, now.motion, v)
 
 
 def resting(now: Configuration) -> MovingTree:

@@ -1,35 +1,22 @@
 """Forward kinematics: from the actuators to the pose of the nacelle, or to all assemblies.
 
 In closed form where spheres or circles meet (`nacelle.kinematics.solve.spheres`); otherwise by continuation
-with Newton's iteration and the exact Jacobian: on the pose alone where the inverse kinematics is in closed
-form, on pose and joints together for the others.
+with Newton's iteration and the exact Jacobian (`BranchSearch`): on the pose alone where the inverse
+kinematics is in closed form (`PoseSearch`), on pose and joints together for the others (`JointSearch`).
 
-A forward problem has several solutions, the *assemblies*. The one that is meant is connected with the
-reference pose, or with the guess: the actuators go there in a straight line; where that path is blocked by a
-singularity, from the nearest points of a roadmap. Signs tell assemblies apart: that of det J_r^-1 changes at
-a parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch.
-
-The search for a pose at given actuator coordinates, by continuation with Newton's iteration.
-
-On the pose alone where the inverse kinematics is in closed form (`PoseSearch`), on pose and joints together
-for the others (`JointSearch`). From the reference pose, or a guess, the actuators go to their coordinates in
-a straight line; where that path is blocked by a singularity, from the nearest points of a roadmap; at last by
-plain iteration from many starts, whose solutions may be on another branch.
-
-All assemblies at given actuator coordinates: the poses that iteration from many seeded starts leads to.
-
-q_a(x) = q (actuators,) has several solutions x (nx,). Newton's
-iteration is started from many poses drawn with fixed seeds; those that converge and differ by more than 1e-6
-(lengths over the robot's size, rad) are kept. So all poses are solutions, but nothing proves that they are
-all. The sign of det J_r^-1 tells the sides of parallel singularities apart, the signs of branches the ways in
-which legs and loops are folded.
+q_a(x) = q (actuators,) has several solutions x (nx,), the *assemblies*. The one that is meant is connected
+with the reference pose, or with the guess. Signs tell assemblies apart: that of det J_r^-1 changes at a
+parallel singularity, those of `nacelle.kinematics.branch` where a leg or loop changes its branch. All of them
+are sought by iteration from many poses drawn with fixed seeds; those that converge and differ by more than
+1e-6 (lengths over the robot's size, rad) are kept: all are solutions, but nothing proves that there are no
+more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,27 +31,24 @@ from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess, checked_actuators, checked_poses
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
+    BranchSearch,
     Equations,
     Roadmap,
+    SearchedSamples,
     closed_tolerance,
-    continued,
     polished,
     roadmap,
-    sure_run,
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.spheres import applies, sphere_forward
-from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, between, unwound, unwound_path, within_half_turn
+from nacelle.tree.actuation import actuator_scales, unwound, unwrapped
+from nacelle.tree.spanning_tree import nearest_turn
 
-_ITERATIONS = 40
-# The longest step of plain iteration, in robot sizes and radians together.
-_LONGEST = 0.5
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
 _GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
@@ -77,40 +61,16 @@ def search_of(mechanism: Mechanism) -> PoseSearch:
     return PoseSearch(mechanism) if mechanism.closed_form else JointSearch(mechanism)
 
 
-class SearchedSamples(NamedTuple):
-    """Samples that are searched for, written as they are found.
-
-    Attributes:
-        q: coordinates of the actuators (N, actuators).
-        u: unknowns (N, unknowns); NaN where none were found.
-        steps: numbers of Newton's steps (N,).
-        flags: `UNREACHABLE` until a sample is found (N,).
-    """
-
-    q: Array
-    u: Array
-    steps: Array
-    flags: Array
-
-    def part(self, place: int) -> SearchedSamples:
-        """One of them."""
-        return SearchedSamples(*(array[place : place + 1] for array in self))
-
-    @property
-    def missing(self) -> Array:
-        """Whether they are still to be found (N,)."""
-        return np.asarray((self.flags & int(Flag.UNREACHABLE)) != 0)
-
-
-class PoseSearch:
+class PoseSearch(BranchSearch):
     """The search on the pose alone, for robots in closed form."""
+
+    iterations = 40
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
-        self.equations = Equations(
-            self.solver, self._conditioning, pose_units(mechanism), closed_tolerance(mechanism.robot)
-        )
+        solver = native_newton(newton_steps.forward_step, mechanism.robot)
+        closed = closed_tolerance(mechanism.robot)
+        self.equations = Equations(solver, self._conditioning, pose_units(mechanism), closed)
 
     # ---- unknowns and poses
 
@@ -121,9 +81,9 @@ class PoseSearch:
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
         x = u.copy()
-        place = self.mechanism.layout.quaternion
-        if place is not None and len(x):
-            x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is not None and len(x):
+            x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)
         return x, np.zeros((len(x), 0))
 
     def reference(self) -> Array:
@@ -140,98 +100,43 @@ class PoseSearch:
     def find(self, q: Array, starts: Array | None, follow: bool) -> tuple[Array, Array, Array]:
         """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
         x = np.full((len(q), self.mechanism.layout.nx), np.nan)
-        u = np.full((len(q), self.reference().size), np.nan)
-        samples = SearchedSamples(
-            q, u, np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE))
-        )
+        if follow:
+            q = unwrapped(q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
+        samples = SearchedSamples.at(q, self.reference().size)
         if len(q):
-            (self._along if follow else self._each)(samples, starts)
+            if follow:
+                first = None if starts is None else starts[:1]
+                self.follow(samples, None, lambda sample: self._each(sample, first))
+            else:
+                self._each(samples, starts)
             good = np.flatnonzero(~samples.missing)
-            x[good], y = self.poses(polished(self.equations, u[good], q[good]))
+            x[good], y = self.poses(polished(self.equations, samples.y[good], q[good]))
             samples.flags[good] |= self._pose_flags(x[good], y)
         return x, samples.steps, samples.flags
 
     def _each(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Every sample for itself: in a straight line, by the roadmap, by plain iteration."""
-        robot, q = self.mechanism.robot, samples.q
+        robot, q = self.mechanism.robot, samples.p
         every = np.arange(len(q))
-        first = np.broadcast_to(self.reference(), samples.u.shape) if starts is None else self.start(starts)
+        first = np.broadcast_to(self.reference(), samples.y.shape) if starts is None else self.start(starts)
         if starts is None and q.shape[1] == robot.motion.n:
-            left = self._connect(samples, every, np.broadcast_to(self.reference_actuators(), q.shape), first)
+            self.connect(samples, every, np.broadcast_to(self.reference_actuators(), q.shape), first)
         else:
             # From a guess the way is short; and between coordinates of redundant actuators that fit
             # there is no straight way on which all of them do.
-            left = self._iterate(samples, every, first, 0)
-        if not left.size:
-            return
-        road = _roadmap(robot)
-        nearest = road.nearest(q[left], actuator_scales(robot), _NEAREST)
-        for k in range(nearest.shape[1]):
-            still = samples.missing[left]
-            hub = nearest[still, k]
-            self._connect(samples, left[still], road.p[hub], road.y[hub])
-        for start in (
-            first[left],
-            *(road.y[nearest[:, k]] for k in range(nearest.shape[1])),
-            *(np.broadcast_to(start, first[left].shape) for start in starts_of(robot)[:_TRIES]),
-        ):
-            still = samples.missing[left]
-            self._iterate(samples, left[still], start[still], int(Flag.OTHER_BRANCH))
+            self.iterate(samples, every, first, 0)
+        left = np.flatnonzero(samples.missing)
+        if left.size:
+            self.by_roadmap(samples, left, first[left], starts_of(robot)[:_TRIES])
 
-    def _along(self, samples: SearchedSamples, starts: Array | None) -> None:
-        """Samples as a path: each continued from the one before."""
-        first = None if starts is None else starts[:1]
-        q = unwound_path(self.mechanism.robot, samples.q, self.reference_actuators())
-        samples = samples._replace(q=q)
-        u, steps, flags = samples.u, samples.steps, samples.flags
-        place, last = 0, -1
-        while place < len(q):
-            if last < 0:
-                self._each(samples.part(place), first)
-            else:
-                run = sure_run(self.equations, q[last], u[last], q[place:], between)
-                u[place : place + len(run.y)] = run.y
-                steps[place : place + len(run.y)] += run.iterations
-                flags[place : place + len(run.y)] = flags[last]
-                place += len(run.y)
-                last = place - 1
-                if place == len(q):
-                    break
-                before, here = samples.part(last), np.array([place])
-                self._connect(samples, here, before.q, before.u)
-                if samples.missing[place]:
-                    self._iterate(samples, here, before.u, int(Flag.OTHER_BRANCH))
-            if not samples.missing[place]:
-                last = place
-            place += 1
+    def between(self, p0: Array, p1: Array, t: Array) -> Array:
+        """Coordinates of actuators at the parts t (M,) of straight ways, angles by less than half a turn."""
+        t, goal = t[:, None], unwound(self.mechanism.robot, p1, p0)
+        return np.ascontiguousarray(np.where(t == 1.0, goal, (1.0 - t) * p0 + t * goal))
 
-    def _connect(self, samples: SearchedSamples, left: Array, q0: Array, u0: Array) -> Array:
-        """Continue from solutions (q0, u0) to the samples `left`; give those that were not reached."""
-        if not left.size:
-            return left
-        goal = unwound(self.mechanism.robot, samples.q[left], q0)
-        path = continued(self.equations, u0, lambda which, t: between(q0[which], goal[which], t))
-        samples.steps[left] += path.iterations
-        done = left[path.reached]
-        samples.u[done], samples.flags[done] = path.y[path.reached], 0
-        return left[~path.reached]
-
-    def _iterate(self, samples: SearchedSamples, left: Array, u0: Array, flag: int) -> Array:
-        """Plain iteration from u0 for the samples `left`, flagged so; give those that were not solved."""
-        if not left.size:
-            return left
-        solution = self.solver.solve(
-            np.ascontiguousarray(u0),
-            samples.q[left],
-            tolerance=self.equations.closed,
-            max_iterations=_ITERATIONS,
-            max_step=_LONGEST * self.equations.units,
-        )
-        samples.steps[left] += solution.iterations
-        done = solution.status == 0
-        samples.u[left[done]], samples.flags[left[done]] = solution.y[done], flag
-        remaining: Array = left[~done]
-        return remaining
+    def hubs(self, p: Array) -> list[Roadmap]:
+        """Solutions of the branch that are nearest to coordinates of actuators (N, actuators)."""
+        return _roadmap(self.mechanism.robot).nearest(p, actuator_scales(self.mechanism.robot), _NEAREST)
 
     # ---- signs
 
@@ -271,10 +176,10 @@ class PoseSearch:
         """Flags of solutions: another branch by their signs, the nearness of a parallel singularity."""
         signs, figure = self.signs(x, y)
         with np.errstate(invalid="ignore"):
-            other = np.any(signs < 0.0, axis=1)
+            off_branch = np.any(signs < 0.0, axis=1)
             near = figure < NEAR_CONDITIONING
         return np.asarray(
-            np.where(other, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+            np.where(off_branch, int(Flag.OTHER_BRANCH), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
         )
 
 
@@ -284,14 +189,13 @@ class JointSearch(PoseSearch):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         robot = mechanism.robot
-        self.solver = native_newton(newton_steps.assembling_step, robot)
+        solver = native_newton(newton_steps.assembling_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
-        units = [robot.size] * 3 + [1.0] * (self.size - 3)
-        for joint in robot.tree_joints:
-            for primitive in joint.primitives:
-                is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
-                units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = Equations(self.solver, self._conditioning, np.array(units), closed_tolerance(robot))
+        primitives = [primitive for joint in robot.tree_joints for primitive in joint.primitives]
+        rotations = [primitive.is_rotation for primitive in primitives for _ in range(primitive.nq)]
+        lengths = [True] * 3 + [False] * (self.size - 3) + [not rotation for rotation in rotations]
+        units = np.where(lengths, robot.size, 1.0)
+        self.equations = Equations(solver, self._conditioning, units, closed_tolerance(robot))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""
@@ -304,10 +208,10 @@ class JointSearch(PoseSearch):
         assembly, robot = self.mechanism.assembly, self.mechanism.robot
         q = np.array(assembly.q, dtype=float)
         # The assembly may count whole turns that the actuators' coordinates do not.
-        for actuator, own in zip(robot.actuators, self.reference_actuators(), strict=True):
+        for actuator, coordinate in zip(robot.actuators, self.reference_actuators(), strict=True):
             if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].is_rotation:
-                place = robot.q_slices[actuator.joint].start
-                q[place] += 2.0 * np.pi * np.round((own - q[place]) / (2.0 * np.pi))
+                index = robot.q_slices[actuator.joint].start
+                q[index] += 2.0 * np.pi * np.round((coordinate - q[index]) / (2.0 * np.pi))
         return self._unknowns(assembly.platform.R, assembly.platform.p, q)
 
     @property
@@ -337,7 +241,7 @@ def _roadmap(robot: Robot) -> Roadmap:
     reach = np.where(actuator_scales(robot) == 1.0, _TURN, _FAR * robot.size)
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
-    return roadmap(search.equations, q0, search.reference(), goals, between)
+    return roadmap(search.equations, q0, search.reference(), goals, search.between)
 
 
 @lru_cache(maxsize=16)
@@ -350,10 +254,10 @@ def starts_of(robot: Robot) -> Array:
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
     many = 32 * _STARTS if mechanism.closed_form else _STARTS
     starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
-    place = search.quaternion
-    if place is not None:
+    quaternion = search.quaternion
+    if quaternion is not None:
         rotations = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
-        starts[:, place] = quat_multiply(rotations, u0[place])
+        starts[:, quaternion] = quat_multiply(rotations, u0[quaternion])
     starts[0] = u0
     if mechanism.closed_form:
         margins = native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]
@@ -389,18 +293,18 @@ class Assemblies(Shown):
     names: tuple[str, ...]
 
 
-def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
+def assemblies_of(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies]:
     """All poses that seeded starts lead to, for samples (N, actuators) with their own poses (N, nx)."""
     mechanism = search.mechanism
     names = ("parallel", *branch_of(mechanism.robot).names)
     starts = starts_of(mechanism.robot)
     angles = np.array(mechanism.layout.units) == "rad"
     result = []
-    for wanted, pose in zip(q, own, strict=True):
+    for wanted, pose in zip(q, poses, strict=True):
         if not np.all(np.isfinite(wanted)):
-            result.append(Assemblies(np.zeros((0, own.shape[1])), np.zeros((0, len(names))), names))
+            result.append(Assemblies(np.zeros((0, poses.shape[1])), np.zeros((0, len(names))), names))
             continue
-        solution = search.solver.solve(
+        solution = search.equations.solver.solve(
             starts,
             wanted[None],
             tolerance=search.equations.closed,
@@ -409,7 +313,7 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
         )
         u = solution.y[solution.status == 0]
         x, y = search.poses(polished(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
-        x[:, angles] = within_half_turn(x[:, angles])
+        x[:, angles] = nearest_turn(x[:, angles], 0.0)
         keep = _distinct(mechanism, x, y, pose)
         signs, _ = search.signs(x[keep], y[keep])
         result.append(Assemblies(x[keep], signs, names))
@@ -418,17 +322,17 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
 
 def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     """Indices of poses that differ, that which is nearest to `first` in front."""
-    place = mechanism.layout.quaternion
+    quaternion = mechanism.layout.quaternion
     units = pose_units(mechanism)
     angles = np.array(mechanism.layout.units) == "rad"
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
-        apart[:, angles] = np.abs(within_half_turn(apart[:, angles]))
-        if place is not None:
-            other = np.abs(x[keep][:, place] + x[k, place])
-            same = np.sum(other, axis=1) < np.sum(apart[:, place], axis=1)
-            apart[same, place] = other[same]
+        apart[:, angles] = np.abs(nearest_turn(apart[:, angles], 0.0))
+        if quaternion is not None:
+            opposite = np.abs(x[keep][:, quaternion] + x[k, quaternion])
+            same = np.sum(opposite, axis=1) < np.sum(apart[:, quaternion], axis=1)
+            apart[same, quaternion] = opposite[same]
         far = np.max(apart / units, axis=1) > _APART
         # The same pose with its legs or dependent coordinates on other branches is another assembly.
         bent = np.max(np.abs(np.sin(0.5 * (y[keep] - y[k]))), axis=1, initial=0.0) > _APART
@@ -436,13 +340,10 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
             keep.append(k)
     if len(keep) > 1 and np.all(np.isfinite(first)):
         apart = x[keep] - first
-        apart[:, angles] = within_half_turn(apart[:, angles])
+        apart[:, angles] = nearest_turn(apart[:, angles], 0.0)
         nearest = int(np.argmin(np.max(np.abs(apart) / units, axis=1)))
         keep.insert(0, keep.pop(nearest))
     return np.array(keep, dtype=int)
-
-
-# ---- forward kinematics: from the actuators to the pose of the nacelle
 
 
 _NEAR_MARGIN = 1e-4
@@ -498,10 +399,10 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
-    wanted = np.array(checked_actuators(robot, q, "q"))
+    coordinates = np.array(checked_actuators(robot, q, "q"))
     mechanism = mechanism_of(robot)
-    batch = wanted.shape[:-1]
-    rows = wanted.reshape(-1, len(robot.actuators))
+    batch = coordinates.shape[:-1]
+    rows = coordinates.reshape(-1, len(robot.actuators))
     valid = np.all(np.isfinite(rows), axis=1)
     if not batch and not valid[0]:
         bad = [a.name for a, value in zip(robot.actuators, rows[0], strict=True) if not np.isfinite(value)]
@@ -512,12 +413,12 @@ def forward_kinematics(
     if guess is None and applies(mechanism):
         outputs = native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
-            met = valid & (outputs["margin"] >= 0.0)
-            flags |= np.where(met & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
-        x[met] = outputs["x"][met]
-        flags |= np.where(met | ~valid, 0, int(Flag.UNREACHABLE))
+            good = valid & (outputs["margin"] >= 0.0)
+            flags |= np.where(good & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
+        x[good] = outputs["x"][good]
+        flags |= np.where(good | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
-        flags[met] |= np.where(_same_modes(mechanism, x[met], rows[met]), 0, int(Flag.OTHER_BRANCH))
+        flags[good] |= np.where(_same_modes(mechanism, x[good], rows[good]), 0, int(Flag.OTHER_BRANCH))
     else:
         starts = None if guess is None else checked_poses(robot, guess)[0]
         if starts is not None:
@@ -526,22 +427,22 @@ def forward_kinematics(
             ]
         search = search_of(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
-    met = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
-    flags |= np.where(met & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
+    good = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
+    flags |= np.where(good & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)
-        every[:] = assemblies_of(search_of(mechanism), rows, np.where(met[:, None], x, np.nan))
+        every[:] = assemblies_of(search_of(mechanism), rows, np.where(good[:, None], x, np.nan))
         every = every.reshape(batch)[()]
-    if not batch and not met[0]:
-        place = ", ".join(f"{value:.6g}" for value in rows[0])
+    if not batch and not good[0]:
+        values = ", ".join(f"{value:.6g}" for value in rows[0])
         raise UnreachableError(
-            f"{robot.name}: no pose was found for the actuators at [{place}]; give a guess nearer to it, or "
+            f"{robot.name}: no pose was found for the actuators at [{values}]; give a guess nearer to it, or "
             "check the coordinates"
         )
     return ForwardKinematics(
         robot,
-        wanted,
+        coordinates,
         x.reshape(*batch, mechanism.layout.nx),
         iterations.reshape(batch),
         flags.reshape(batch),

@@ -12,10 +12,8 @@ rows and columns of unlike units, lengths count in the robot's size L: J_r^-1 be
 and D_v diagonal with L for lengths and 1 for angles, and its inverse condition number (1 at best, 0 if
 singular) has no units.
 
-Singularities of three kinds, distinguished by properly scaled matrices.
-
-With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0; lengths are
-counted in the robot's size, so all entries are pure numbers.
+With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0, scaled likewise.
+Singularities are of three kinds:
 
 - *serial*: M_l loses rank. The leg moves while the nacelle rests; it is stretched or folded.
 - *parallel*: with the actuators locked the nacelle moves. The rows of N_l across the passive joints of
@@ -80,9 +78,9 @@ class Singularities(Drawn):
         """Names of the singularities met: for one pose a tuple of them, for a batch an array of tuples."""
         worst = np.min(self.serial, axis=-1) if self.serial.shape[-1] else np.ones(self.parallel.shape)
         result = np.empty(self.parallel.shape, dtype=object)
-        for place in np.ndindex(self.parallel.shape):
-            values = (worst[place], self.parallel[place], self.constraint[place])
-            result[place] = tuple(kind for kind, value in zip(KINDS, values, strict=True) if value < MET)
+        for index in np.ndindex(self.parallel.shape):
+            values = (worst[index], self.parallel[index], self.constraint[index])
+            result[index] = tuple(kind for kind, value in zip(KINDS, values, strict=True) if value < MET)
         return result[()]
 
 
@@ -142,9 +140,9 @@ def lowest_measures(robot: Robot, x: Any) -> dict[str, Lowest]:
         values = getattr(measured, kind)
         if not np.any(np.isfinite(values)):
             continue
-        place = np.unravel_index(int(np.nanargmin(values)), values.shape)
-        leg = robot.legs[int(place[1])].name if kind == "serial" else ""
-        result[kind] = Lowest(float(values[place]), poses[place[0]], leg)
+        index = np.unravel_index(int(np.nanargmin(values)), values.shape)
+        leg = robot.legs[int(index[1])].name if kind == "serial" else ""
+        result[kind] = Lowest(float(values[index]), poses[index[0]], leg)
     return result
 
 
@@ -199,18 +197,18 @@ def _measures(
     w = list(mechanism.w_rates)
     closures = mechanism.assembly.closures
     locked_rates = locked_in_tree(robot)
-    own = closures.rows_of(robot, robot.nacelle.closures)
-    locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
+    platform_rows = closures.rows_of(robot, robot.nacelle.closures)
+    locked, driven = ([J[..., platform_rows, :][..., w]] if platform_rows else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
     # The spins of the nacelle's own bodies come last.
     for rows_of_nacelle in (locked, driven):
         rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.nacelle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
-        listed = closures.rows_of(robot, leg.closures)
+        leg_rows = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)
-        A = np.concatenate([J[..., listed, :], spins[..., list(idle), :]], axis=-2)
+        A = np.concatenate([J[..., leg_rows, :], spins[..., list(idle), :]], axis=-2)
         M, N = A[..., list(plan.rates)], A[..., w]
         serial[..., k] = _ratio(M, M.shape[-1])
         locked.append(_across(M, N))
@@ -248,9 +246,6 @@ def _across(M: Array, N: Array) -> Array:
         return N
     U = np.linalg.svd(M, full_matrices=True)[0]
     return np.asarray(np.swapaxes(U[..., :, M.shape[-1] :], -1, -2) @ N)
-
-
-# ---- jacobians: from the motion of the nacelle to actuators, bodies, joints and legs
 
 
 # Inverse condition of the scaled Jacobian below which a singularity is near, and below which it is met.
@@ -329,10 +324,10 @@ def judged(robot: Robot, states: States) -> Jacobian:
         direct, opposite = (direct_jacobian(J, pseudo=not square) for J in (inverse, scaled))
         # 1 / (|A| |A^-1|), within a factor n of the inverse condition in the 2-norm, and cheap.
         figure = 1.0 / (_norm(scaled) * _norm(opposite))
-        met = ~(figure >= SINGULAR) & ~failed(flags)
-        near = (figure < NEAR_CONDITIONING) & ~met & ~failed(flags)
-    flags |= np.where(met, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
-    if poses.ndim == 1 and met:
+        singular = ~(figure >= SINGULAR) & ~failed(flags)
+        near = (figure < NEAR_CONDITIONING) & ~singular & ~failed(flags)
+    flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
+    if poses.ndim == 1 and singular:
         kind, legs = nearest(robot, poses, y)
         why = f"with all actuators locked the {robot.mover} can still move, so J_r does not exist"
         if kind == "serial":
@@ -431,15 +426,15 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
         joint = ends[0]
         first, _ = closure_frames(joint, now.motion)
         body = joint.predecessor if joint.predecessor in leg.bodies else joint.successor
-        places = rates_of(robot, leg.joints)
-        J = now.motion.point_jacobian(body, first.p)[:, list(places)]
+        indices = rates_of(robot, leg.joints)
+        J = now.motion.point_jacobian(body, first.p)[:, list(indices)]
         r = first.p - now.motion.poses[1].p
         Jv = np.eye(6)
         Jv[:3, 3:] = -skew(r)
         Jv = Jv[:, :3] if robot.platform_nv == 3 else Jv
         result.append(
             LegJacobian(
-                leg.name, np.asarray(J, dtype=float), Jv, tuple(k - robot.platform_nv for k in places)
+                leg.name, np.asarray(J, dtype=float), Jv, tuple(k - robot.platform_nv for k in indices)
             )
         )
     return result

@@ -210,26 +210,26 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     mechanism = now.mechanism
     chart, size = mechanism.chart, mechanism.chart_size
     r = y[:size]
-    place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
-    given, dependent = coordinate_selections(mechanism, x, r)
+    index_of = {rate: k for k, rate in enumerate(mechanism.w_rates)}
+    independent, dependent = coordinate_selections(mechanism, x, r)
     system = equations_at(now)
-    response = respond(system, given, dependent)
+    response = respond(system, independent, dependent)
     u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
-    own = chart.twist_bias(x, r, dx, (response.dependent @ dx)[:size])
-    own = pack([*own, *(0.0,) * (mechanism.nw - robot.platform_nv)])
+    platform_bias = chart.twist_bias(x, r, dx, (response.dependent @ dx)[:size])
+    platform_bias = pack([*platform_bias, *(0.0,) * (mechanism.nw - robot.platform_nv)])
     w = list(mechanism.w_rates)
-    right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ own
-    biases = spin_biases(mechanism.rate_structure, now.motion, velocity)
+    right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ platform_bias
+    biases = spin_biases(mechanism, now.motion, velocity)
     rows_right = tuple(
-        tuple(value + row[w] @ own for value, row in zip(values, rows, strict=True))
+        tuple(value + row[w] @ platform_bias for value, row in zip(values, rows, strict=True))
         for values, rows in zip(biases, system.rows, strict=True)
     )
-    again = respond(system, given, dependent, right=RightSides(right, rows_right)).u
+    again = respond(system, independent, dependent, right=RightSides(right, rows_right)).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
         "v": pack([u[rate] for rate in mechanism.independent]),
-        "a": pack([u_dot[rate] + own[place[rate]] for rate in mechanism.independent]),
+        "a": pack([u_dot[rate] + platform_bias[index_of[rate]] for rate in mechanism.independent]),
     }
 
 
@@ -267,8 +267,8 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
             quat, w = x[layout.quaternion], np.eye(n)[layout.angular]
-            turned = [0.5 * quat_product(pack([*column, 0.0]), quat) for column in w.T]
-            rows += list(np.stack(turned, axis=1))
+            changes_of_quat = [0.5 * quat_product(pack([*column, 0.0]), quat) for column in w.T]
+            rows += list(np.stack(changes_of_quat, axis=1))
         elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
             rows.append(inverse[layout.v_index(name)])
     return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
@@ -280,8 +280,8 @@ def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
     mechanism = mechanism_of(robot)
     for axis in mechanism.iterated_axes:
         if axis.primitive is Primitive.SPHERICAL:
-            turned = [0.5 * quat_product(y[axis.y], pack([*w, 0.0])) for w in u[axis.u].T]
-            changes += list(np.stack(turned, axis=1))
+            changes_of_quat = [0.5 * quat_product(y[axis.y], pack([*w, 0.0])) for w in u[axis.u].T]
+            changes += list(np.stack(changes_of_quat, axis=1))
         else:
             changes += list(u[axis.u])
     if mechanism.counted:

@@ -16,17 +16,20 @@ The tilt from a quaternion is arccos(1 - 2 (x^2 + y^2)).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
+from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import TURN, CosSin, Step, read_step
+from nacelle.tree.closure import frame_step
+from nacelle.tree.spanning_tree import nearest_turn, read_step
 
 _SLACK = 1e-9
 
@@ -39,12 +42,14 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         R: orientation (..., 3, 3) of the second frame in the first, R_1^T R_2.
         p: origin (..., 3) of the second frame in the first, R_1^T (p_2 - p_1), m.
     """
+    second = Pose(from_samples(R, 2), from_samples(p, 1))
     parts = [np.zeros((*p.shape[:-1], 0))]
-    for step in _steps(joint.kind, R, p):
-        if step is None:
+    for number, primitive in enumerate(joint.primitives):
+        if primitive is Primitive.SPHERICAL:
             parts.append(quat_from_matrices(R))
         else:
-            parts.append(np.asarray(read_step(step, joint, len(parts) - 1))[..., None])
+            step = frame_step(joint, identity(), second, number)
+            parts.append(to_samples([read_step(step, joint, number)]))
     return np.concatenate(parts, axis=-1)
 
 
@@ -54,29 +59,6 @@ def angle_places(joints: Sequence[Joint]) -> list[bool]:
     return [
         primitive.is_rotation and primitive.nq == 1 for primitive in primitives for _ in range(primitive.nq)
     ]
-
-
-def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
-    """Where the primitives of a joint are, from its relative pose; None for a spherical joint."""
-    if kind is JointKind.UNIVERSAL:
-        # Rx(a) Ry(b) has the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb].
-        return [CosSin(R[..., 1, 1], R[..., 2, 1]), CosSin(R[..., 0, 0], R[..., 0, 2])]
-    steps: list[Step | None] = []
-    turned = False
-    for primitive in MOTION[kind]:
-        axis = 0 if primitive is Primitive.SPHERICAL else primitive.axis
-        if primitive is Primitive.SPHERICAL:
-            steps.append(None)
-            turned = True
-        elif primitive.is_rotation:
-            i, j = (axis + 1) % 3, (axis + 2) % 3
-            steps.append(CosSin(R[..., i, i], R[..., j, i]))
-        elif turned:
-            # A prismatic axis after a spherical one is along the axes of the second frame.
-            steps.append(sum(R[..., k, axis] * p[..., k] for k in range(3)))
-        else:
-            steps.append(p[..., axis])
-    return steps
 
 
 def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
@@ -97,52 +79,61 @@ def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
 
 
 class _Bound(NamedTuple):
-    """A coordinate with a limit: its place in the joint's coordinates, the limits, and what it is."""
+    """A coordinate with a limit: its index in the joint's coordinates, its axis, what it is, the limits."""
 
-    place: int
+    index: int
+    axis: int
+    primitive: Primitive
     low: float
     high: float
-    primitive: Primitive
 
 
 @lru_cache(maxsize=4096)
 def _bounds(kind: JointKind, limits: tuple[Interval, ...]) -> tuple[_Bound, ...]:
     """The coordinates of a kind of joint that have limits."""
     bounds = []
-    place = 0
-    for primitive, (low, high) in zip(MOTION[kind], limits, strict=False):
+    index = 0
+    for axis, (primitive, (low, high)) in enumerate(zip(MOTION[kind], limits, strict=False)):
         if math.isfinite(low) or math.isfinite(high):
-            bounds.append(_Bound(place, low - _SLACK, high + _SLACK, primitive))
-        place += primitive.nq
+            bounds.append(_Bound(index, axis, primitive, low - _SLACK, high + _SLACK))
+        index += primitive.nq
     return tuple(bounds)
+
+
+class LimitReading(NamedTuple):
+    """An axis with limits, its coordinate (...) as they count it, rad or m, and whether it is beyond them."""
+
+    axis: int
+    value: Any
+    beyond: Any
+
+
+def limit_readings(joint: Joint, q: Array, *, centred: bool = False) -> Iterator[LimitReading]:
+    """Coordinates (..., nq) of a joint as its limits count them: of spherical ones the tilt.
+
+    Args:
+        joint: the joint.
+        q: its coordinates, rad, m, quat_xyzw.
+        centred: whether angles are brought within half a turn of `Joint.centre`.
+    """
+    # Of a single sample plain floats, which are much faster than arrays of one entry.
+    columns = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
+    for index, axis, primitive, low, high in _bounds(joint.kind, joint.limits):
+        value = columns[index]
+        if primitive is Primitive.SPHERICAL:
+            cosine = 1.0 - 2.0 * (value * value + columns[index + 1] * columns[index + 1])
+            value = np.arccos(np.minimum(1.0, np.maximum(-1.0, cosine)))
+        elif centred and primitive.is_rotation:
+            value = nearest_turn(value, joint.centre(axis))
+        yield LimitReading(axis, value, (value < low) | (value > high) | (value != value))
 
 
 def outside(joint: Joint, q: Array) -> Array:
     """Whether coordinates (..., nq) of a joint, rad or m, are beyond its limits; tilt of spherical ones."""
-    bounds = _bounds(joint.kind, joint.limits)
-    if q.ndim == 1:
-        return np.asarray(_one_outside(bounds, q.tolist()))
-    result = np.zeros(q.shape[:-1], dtype=bool)
-    for place, low, high, primitive in bounds:
-        if primitive is Primitive.SPHERICAL:
-            tilt = 1.0 - 2.0 * (q[..., place] ** 2 + q[..., place + 1] ** 2)
-            value = np.arccos(np.clip(tilt, -1.0, 1.0))
-        else:
-            value = q[..., place]
-        result |= ~((value >= low) & (value <= high))
-    return result
-
-
-def _one_outside(bounds: tuple[_Bound, ...], q: list[float]) -> bool:
-    """The same for a single sample: plain floats are much faster than arrays of one entry."""
-    for place, low, high, primitive in bounds:
-        if primitive is Primitive.SPHERICAL:
-            value = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * (q[place] ** 2 + q[place + 1] ** 2))))
-        else:
-            value = q[place]
-        if not low <= value <= high:
-            return True
-    return False
+    result: Any = False
+    for reading in limit_readings(joint, q):
+        result = result | reading.beyond
+    return np.zeros(q.shape[:-1], dtype=bool) | result
 
 
 def has_limit(joint: Joint) -> bool:
@@ -171,5 +162,4 @@ def read_actuators(robot: Robot, q: Array) -> Array:
     """
     joints = [robot.narrowed_joints[actuator.joint] for actuator in robot.actuators]
     held = [joint.primitives[0].is_rotation and not joint.may_turn(0) for joint in joints]
-    off = q - np.array([joint.centre(0) for joint in joints])
-    return np.asarray(np.where(held, q - TURN * np.ceil(off / TURN - 0.5), q))
+    return np.asarray(np.where(held, nearest_turn(q, np.array([joint.centre(0) for joint in joints])), q))

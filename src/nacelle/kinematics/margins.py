@@ -51,7 +51,7 @@ def margins(now: Configuration) -> Array:
     for k in mechanism.iterated_legs:
         values[k] = _of_leg(mechanism, system, k)
     if mechanism.dependent:
-        rows = remaining_rows(system, mechanism.rate_structure.selections[1])
+        rows = remaining_rows(system, mechanism.selections[1])
         values.append(independence(rows, scale[list(mechanism.dependent)]))
     return pack(values)
 
@@ -87,9 +87,9 @@ def margin_flags(margins: Array, flags: Array) -> Array:
     """What the margins of legs (..., margins) say of samples that have not failed: flags (...)."""
     with np.errstate(invalid="ignore"):
         reached = np.all(margins >= 0.0, axis=-1)
-        met = np.any(margins < MET_MARGIN, axis=-1)
+        singular = np.any(margins < MET_MARGIN, axis=-1)
         near = np.any(margins < NEAR_MARGIN, axis=-1)
-    result = np.where(met, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
+    result = np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
     # An undetermined margin is that of a leg which cannot be solved.
     result = np.where(reached, result, int(Flag.UNREACHABLE))
     return np.asarray(np.where(failed(flags), 0, result))
@@ -98,26 +98,26 @@ def margin_flags(margins: Array, flags: Array) -> Array:
 def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> UnreachableError | SingularError:
     """The error for a single pose, with the legs that do not reach or are singular there."""
     names = margin_names(mechanism_of(robot))
-    place = ", ".join(f"{value:.6g}" for value in x)
+    values = ", ".join(f"{value:.6g}" for value in x)
     legs = [leg.name for leg in robot.legs]
     with np.errstate(invalid="ignore"):
         missed = [k for k, margin in enumerate(margins) if not margin >= 0.0]
-        met = [k for k, margin in enumerate(margins) if not margin >= MET_MARGIN]
+        singular = [k for k, margin in enumerate(margins) if not margin >= MET_MARGIN]
     if flags & int(Flag.SINGULAR):
-        who = " and ".join(names[k] for k in met) or "a leg"
-        verb = "are" if len(met) > 1 else "is"
+        who = " and ".join(names[k] for k in singular) or "a leg"
+        verb = "are" if len(singular) > 1 else "is"
         return SingularError(
-            f"{robot.name}: {who} {verb} at a serial singularity at the pose [{place}]: stretched, folded, "
+            f"{robot.name}: {who} {verb} at a serial singularity at the pose [{values}]: stretched, folded, "
             "or with a flat inner loop, so that the motion of the nacelle does not determine all joints",
             "serial",
         )
     if not missed or not mechanism_of(robot).closed_form:
         return UnreachableError(
-            f"{robot.name}: the loops do not close at the pose [{place}] on the branch of the reference pose"
+            f"{robot.name}: the loops do not close at the pose [{values}] on the branch of the reference pose"
         )
     who = (
         f"leg {legs[missed[0]]!r} does"
         if len(missed) == 1
         else (f"legs {', '.join(repr(legs[k]) for k in missed)} do")
     )
-    return UnreachableError(f"{robot.name}: {who} not reach the pose [{place}]", [legs[k] for k in missed])
+    return UnreachableError(f"{robot.name}: {who} not reach the pose [{values}]", [legs[k] for k in missed])

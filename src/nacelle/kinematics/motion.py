@@ -235,8 +235,8 @@ def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
     X = native(tangent, robot)(poses, y)["x"]
     result = poses + np.einsum("...ij,...j->...i", X, step)
     if layout.quaternion is not None and layout.angular is not None:
-        turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
-        result[..., layout.quaternion] = turned
+        quat = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
+        result[..., layout.quaternion] = quat
     return np.asarray(result)
 
 

@@ -137,8 +137,8 @@ def _pose_for_tool(robot: Robot, tool: str, values: Mapping[str, Array], quat_xy
 def _batch(values: Mapping[str, Array], quat_xyzw: Array | None = None) -> tuple[int, ...]:
     """The common batch shape of named coordinates (...) and of an orientation (..., 4)."""
     try:
-        turned = [] if quat_xyzw is None else [quat_xyzw.shape[:-1]]
-        return np.broadcast_shapes(*(value.shape for value in values.values()), *turned)
+        shapes_of_quat = [] if quat_xyzw is None else [quat_xyzw.shape[:-1]]
+        return np.broadcast_shapes(*(value.shape for value in values.values()), *shapes_of_quat)
     except ValueError:
         shapes = ", ".join(f"{name} {value.shape}" for name, value in values.items())
         raise KinematicsError(f"the coordinates do not broadcast: {shapes}") from None
@@ -167,6 +167,6 @@ def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, car
 def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape:
-        wanted = ", ".join(map(str, shape))
-        raise KinematicsError(f"{name} has shape (..., {wanted}), got {array.shape}")
+        dimensions = ", ".join(map(str, shape))
+        raise KinematicsError(f"{name} has shape (..., {dimensions}), got {array.shape}")
     return array

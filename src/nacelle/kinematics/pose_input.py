@@ -10,6 +10,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # A quaternion that is shorter is no orientation.
@@ -41,6 +42,14 @@ def broadcast_guess(values: Array, shape: tuple[int, ...]) -> Array:
 def reference_pose(robot: Robot) -> Array:
     """The reference pose of the description as x (nx,): m, and rad or quat_xyzw, base axes."""
     return mechanism_of(robot).reference[0].copy()
+
+
+def displace_pose(robot: Robot, x: Array, step: Array) -> Array:
+    """Poses (..., nx) moved by steps (..., n) of their coordinates; of a quaternion exp(step) q, rad."""
+    layout = layout_of(robot.motion)
+    (linear, quat), (moves, vector) = layout.split_x(x), layout.split_v(step)
+    turned = None if quat is None or vector is None else quat_multiply(quat_exp(vector), quat)
+    return layout.join_x(linear + moves, turned)
 
 
 def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:

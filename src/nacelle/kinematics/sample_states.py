@@ -17,8 +17,8 @@ _SAMPLES = 12
 
 def closed_samples(robot: Robot) -> tuple[tuple[Array, Array], ...]:
     """A dozen sample states (x, y) of a robot, the reference first; found once."""
-    own = robot.numeric
-    return _closed_samples(own, own.all_names)
+    numeric = robot.numeric
+    return _closed_samples(numeric, numeric.all_names)
 
 
 @lru_cache(maxsize=64)
@@ -38,8 +38,8 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     while len(states) < count and tries < 12 * count:
         tries += 1
         step = np.where(held, rng.uniform(0.3, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
-        found = closed_after(robot, start, reach * step, 1e-12)
-        state = None if found is None else mechanism.coordinates(*found[:2])
+        closed = closed_after(robot, start, reach * step, 1e-12)
+        state = None if closed is None else mechanism.coordinates(*closed[:2])
         if state is not None and is_on_branch(mechanism, *state):
             states.append(state)
         else:

@@ -1,17 +1,13 @@
 """States and samples of a robot with 50 digits, by which identities are recognised.
 
-States of a robot with 50 digits: poses, and what iteration finds there, solved to all of them.
+Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
+digits,
 
     y <- y - J^+ r(x, y),    r what the closures leave open, with 50 digits, J its Jacobian in double,
 
-which gains some nine digits a step.
-
-Samples of the inputs of a robot's functions with 50 digits, by which identities are recognised.
-
-Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
-digits (see above). Everything else (twists, accelerations, forces, loads) is drawn at random. An
-identity is a relation of analytic functions: one that holds at generic points of the branch holds on all
-of it.
+which gains some nine digits a step. Everything else (twists, accelerations, forces, loads) is drawn at
+random. An identity is a relation of analytic functions: one that holds at generic points of the branch holds
+on all of it.
 """
 
 from __future__ import annotations
@@ -43,6 +39,7 @@ Numbers = list[Decimal]
 
 # Newton's iteration: steps, the distance of the difference quotient, and long steps.
 _STEPS = 16
+_CONVERGED = Decimal(10) ** -(DIGITS + 2)
 _DISTANCE = 1e-5
 _LONG = Decimal("1e-8")
 # Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
@@ -76,23 +73,14 @@ class PreciseStates:
         parameters: its free numbers, where these are inputs of programs.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        groups: tuple[str, ...] = (),
-        values: Array | None = None,
-        *,
-        digits: int = DIGITS,
-    ) -> None:
+    def __init__(self, robot: Robot, groups: tuple[str, ...] = (), values: Array | None = None) -> None:
         """States of a robot as described, or with other values of the free numbers of some groups.
 
         Args:
             robot: the robot.
             groups: of free numbers that are inputs of programs.
             values: of these numbers.
-            digits: to which loops are closed, 50 at most.
         """
-        self._converged = Decimal(10) ** -(digits + 2)
         self._described, self._groups = robot, groups
         self.parameters = [] if values is None else as_numbers(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
@@ -113,10 +101,10 @@ class PreciseStates:
     def _pose(self, x: Array) -> Numbers:
         """The pose with a quaternion of unit length to all digits."""
         numbers = as_numbers(x)
-        place = self.mechanism.layout.quaternion
-        if place is not None:
-            length = sum((value * value for value in numbers[place]), Decimal(0)).sqrt()
-            numbers[place] = [value / length for value in numbers[place]]
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is not None:
+            length = sum((value * value for value in numbers[quaternion]), Decimal(0)).sqrt()
+            numbers[quaternion] = [value / length for value in numbers[quaternion]]
         return numbers
 
     def program(self, function: Callable[..., Any]) -> Program:
@@ -155,7 +143,7 @@ class PreciseStates:
             step = inverse @ np.array([float(gap / scale) for gap in now])
             y = [value - Decimal(float(part)) * scale for value, part in zip(y, step, strict=True)]
             size = Decimal(float(np.max(np.abs(step / units)))) * scale
-            if size < self._converged or (size > last / 1000 and size < _STALLED):
+            if size < _CONVERGED or (size > last / 1000 and size < _STALLED):
                 break
             last, now = size, gaps(y)
         return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None
@@ -165,12 +153,12 @@ def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Number
     """Pseudo-inverse in double of the Jacobian of a program's results by some inputs, y, amid others."""
     at = np.array([float(value) for value in (*before, *y, *after)])
     count, first = len(y), len(before)
-    moved = np.tile(at, (2 * count, 1))
+    points = np.tile(at, (2 * count, 1))
     step = np.zeros((count, at.size))
     step[:, first : first + count] = _DISTANCE * np.eye(count)
-    moved += np.concatenate([step, -step])
+    points += np.concatenate([step, -step])
     with np.errstate(all="ignore"):
-        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]
+        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(points.T))]
     J = np.array([(values[:count] - values[count:]) / (2.0 * _DISTANCE) for values in results])
     return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
 
@@ -178,9 +166,6 @@ def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Number
 def as_numbers(values: Array) -> Numbers:
     """Floats, taken as exact."""
     return [Decimal(float(value)) for value in values]
-
-
-# ---- samples of the inputs of a robot's functions with 50 digits, by which identities are recognised
 
 
 # How far samples are from the reference at first, over the robot's size or in rad; each is drawn nearer
@@ -216,13 +201,13 @@ def input_samples(
         groups: of free numbers that are the first input, "parameters".
         derived: gives inputs that follow from the state and its derivatives, by name.
     """
-    found = _states(robot.alike, groups)
-    if found is None:
+    states = _states(robot.alike, groups)
+    if states is None:
         return None
     rng = np.random.default_rng(_SEED)
     turns = np.random.default_rng(_SEED + 1)
-    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in found]
-    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
+    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in states]
+    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(states[0], name, shape))
     return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
 
 
@@ -252,9 +237,9 @@ def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
     rng = np.random.default_rng(_SEED)
     reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF)]
     reaches += [(solvers[-1], reach) for reach in _CHECK]
-    found = [_solved(states, reach, rng) for states, reach in reaches]
-    kept = tuple(state for state in found if state is not None)
-    return kept if len(kept) == len(found) else None
+    solved = [_solved(states, reach, rng) for states, reach in reaches]
+    complete = tuple(state for state in solved if state is not None)
+    return complete if len(complete) == len(solved) else None
 
 
 def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
@@ -302,8 +287,8 @@ def _turned(state: _State, rng: np.random.Generator) -> _State:
     if not any(joint.is_sprung for joint in states.robot.joints):
         return state
     with localcontext(arithmetic()):
-        for place, _ in states.mechanism.centred_angles:
-            y[place] += 2 * int(rng.integers(-1, 2)) * pi()
+        for index, _ in states.mechanism.centred_angles:
+            y[index] += 2 * int(rng.integers(-1, 2)) * pi()
     return _State(states, x, y)
 
 
@@ -315,16 +300,16 @@ def _row(
 ) -> Row:
     """All inputs of a function at a state."""
     states, x, y = state
-    given: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
+    known: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
     derived = _actuators if derived is None and "q_ddot" in shapes else derived
     row: Numbers = []
     with localcontext(arithmetic()):
         if derived is not None:
             n = states.robot.motion.n
-            given |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
+            known |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
         for name, shape in shapes.items():
             size = int(np.prod(shape))
-            values = given.get(name)
+            values = known.get(name)
             row += values if values is not None and len(values) == size else _random(rng, size)
     return tuple(row)
 

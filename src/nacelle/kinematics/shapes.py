@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.platform import AXES
+from nacelle.kinematics.pose_input import is_angle
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales
 
 
 def of_pose(robot: Robot) -> tuple[int]:
@@ -32,16 +33,9 @@ def of_actuators(robot: Robot) -> tuple[int]:
 
 def scales(robot: Robot) -> tuple[Array, Array]:
     """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
-    rows = [1.0 if revolute else robot.size for revolute in robot.revolute_actuators]
-    return np.array(rows), twist_units(robot)
+    return actuator_scales(robot), twist_units(robot)
 
 
 def twist_units(robot: Robot) -> Array:
     """What the entries of the reduced twist (n,) count in: the robot's size for lengths, 1 for angles."""
-    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
-
-
-def _is_length(robot: Robot, coordinate: str) -> bool:
-    if coordinate in AXES:
-        return coordinate in AXES[:3]
-    return not robot.joints[robot.joint(coordinate)].primitives[0].is_rotation
+    return np.where([is_angle(robot, name) for name in robot.motion.coordinates], 1.0, robot.size)

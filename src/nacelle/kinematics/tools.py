@@ -1,13 +1,9 @@
 """Tools, named frames on the nacelle: their pose, the way back to that of the nacelle, trajectories.
 
-Tools: the pose of a named frame on the nacelle.
-
 The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F), constant in the body's frame. In
 the base, with (R_b, p_b) the pose of the body,
 
     R_t = R_b R_F,      p_t = p_b + R_b p_F                    R (3, 3), p (3,) in m
-
-Where the nacelle must be for a tool to be somewhere.
 
 Coordinates of a tool are those of the robot's motion, read for the tool: x, y, z are its origin's, a free
 orientation (quat_xyzw) is that of its frame; plain angles and joints of the nacelle keep their meaning, as
@@ -18,12 +14,8 @@ robot), Newton's iteration finds the pose: with the exact Jacobian J_t of the to
 
     c <- c + J_t^+ (s - s(c)),
 
-s what is given of the tool, the step halved until it comes nearer.
-
-Trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives.
-
-The coordinates s(t) of the tool's frame (its origin in the base, m, and its orientation) are a function of
-those of the nacelle c. With J_t (n, n) the rates s' from c' and b (n,) what is left of s'' where c'' = 0,
+s what is given of the tool, the step halved until it comes nearer. Along a trajectory s(t), with b (n,) what
+is left of s'' where c'' = 0,
 
     s' = J_t c',      s'' = J_t c'' + b          so          c' = J_t^-1 s',      c'' = J_t^-1 (s'' - b)
 
@@ -41,7 +33,8 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, twist_from_rates
-from nacelle.kinematics.pose_input import SHORTEST, checked_poses, is_angle, reference_pose
+from nacelle.kinematics.pose_input import SHORTEST, checked_poses, displace_pose, reference_pose
+from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
@@ -51,7 +44,6 @@ from nacelle.pictures import Plot, html
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.rotation import (
     quat_conjugate,
-    quat_exp,
     quat_from_matrices,
     quat_from_rotation,
     quat_log,
@@ -127,13 +119,13 @@ def tool_coordinates(robot: Robot, x: Any, tool: str, motion: Motion | None = No
     """
     poses, _ = checked_poses(robot, x)
     at = tool_pose(robot, poses, tool)
-    own, layout = layout_of(robot.motion), layout_of(motion or robot.motion)
+    x_layout, layout = layout_of(robot.motion), layout_of(motion or robot.motion)
     result = np.empty((*poses.shape[:-1], layout.nx))
     for k, name in enumerate(layout.x_names):
         if name in TRANSLATIONS:
             result[..., k] = at.p[..., TRANSLATIONS.index(name)]
         elif name not in QUATERNION or layout.quaternion is None:
-            result[..., k] = poses[..., own.x_index(name)]
+            result[..., k] = poses[..., x_layout.x_index(name)]
     if layout.quaternion is not None:
         result[..., layout.quaternion] = at.quat_xyzw
     return result
@@ -208,28 +200,30 @@ class ToolTarget:
         orientation is given, or a translation that is not one of the motion's and that they change.
         """
         frame = find_tool(robot, tool)
-        own = robot.motion.coordinates
+        axes = robot.motion.coordinates
         for name in motion.coordinates:
-            if name not in own and name not in TRANSLATIONS and not _oriented(motion):
+            if name not in axes and name not in TRANSLATIONS and not _oriented(motion):
                 raise KinematicsError(
-                    f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, [*TRANSLATIONS, *own])}"
+                    f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, [*TRANSLATIONS, *axes])}"
                 )
-        beyond = [name for name in motion.coordinates if name in TRANSLATIONS and name not in own]
-        turned = [name for name in own if name in ROTATIONS and _oriented(motion)]
-        left = [n for n in own if n not in TRANSLATIONS and n not in motion.coordinates and n not in turned]
+        beyond = [name for name in motion.coordinates if name in TRANSLATIONS and name not in axes]
+        rotations = [name for name in axes if name in ROTATIONS and _oriented(motion)]
+        left = [
+            n for n in axes if n not in TRANSLATIONS and n not in motion.coordinates and n not in rotations
+        ]
         if beyond and not _oriented(motion):
             left = _movers(robot, frame, beyond, left)
         elif not _oriented(motion):
             left = []
-        free = [name for name in own if name in TRANSLATIONS or name in turned or name in left]
-        held = [name for name in own if name in TRANSLATIONS and name not in motion.coordinates]
+        free = [name for name in axes if name in TRANSLATIONS or name in rotations or name in left]
+        held = [name for name in axes if name in TRANSLATIONS and name not in motion.coordinates]
         return cls(robot, frame, motion, tuple(free), tuple(held))
 
     @property
     def rows(self) -> tuple[str, ...]:
         """What the tool must meet: translations, given and held, then rx, ry, rz of an orientation."""
-        given = [n for n in TRANSLATIONS if n in self.motion.coordinates or n in self.held]
-        return (*given, *(ROTATIONS if _oriented(self.motion) else ()))
+        translations = [n for n in TRANSLATIONS if n in self.motion.coordinates or n in self.held]
+        return (*translations, *(ROTATIONS if _oriented(self.motion) else ()))
 
     @property
     def determined(self) -> bool:
@@ -244,22 +238,22 @@ class ToolTarget:
         In the poses the given angles and joints are set. Translations that are not given are those of the
         tool in the reference pose.
         """
-        layout, own = layout_of(self.motion), layout_of(self.robot.motion)
+        layout, x_layout = layout_of(self.motion), layout_of(self.robot.motion)
         reference = reference_pose(self.robot)
-        place = np.broadcast_to(self.at(reference).p, (*values.shape[:-1], 3)).copy()
-        start = np.broadcast_to(reference, (*values.shape[:-1], own.nx)).copy()
+        position = np.broadcast_to(self.at(reference).p, (*values.shape[:-1], 3)).copy()
+        start = np.broadcast_to(reference, (*values.shape[:-1], x_layout.nx)).copy()
         quat = None
         for k, name in enumerate(layout.x_names):
             if name in TRANSLATIONS:
-                place[..., TRANSLATIONS.index(name)] = values[..., k]
+                position[..., TRANSLATIONS.index(name)] = values[..., k]
             elif name not in QUATERNION or layout.quaternion is None:
-                start[..., own.x_index(name)] = values[..., k]
+                start[..., x_layout.x_index(name)] = values[..., k]
         if layout.quaternion is not None:
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 quat = values[..., layout.quaternion]
                 length = np.linalg.norm(quat, axis=-1, keepdims=True)
                 quat = quat / np.where((length > SHORTEST) & (length < np.inf), length, np.nan)
-        return place, quat, start
+        return position, quat, start
 
     def at(self, x: Array) -> ToolPose:
         """Pose of the tool at poses x (..., nx) of the nacelle, in the base."""
@@ -273,39 +267,41 @@ class ToolTarget:
         rows = values.reshape(-1, layout.nx)
         x, error = self._direct(rows) if self._is_direct else self._iterate(rows)
         x[~(error <= _CLOSED)] = np.nan
-        own = layout_of(self.robot.motion)
-        return x.reshape(*values.shape[:-1], own.nx), error.reshape(values.shape[:-1])
+        x_layout = layout_of(self.robot.motion)
+        return x.reshape(*values.shape[:-1], x_layout.nx), error.reshape(values.shape[:-1])
 
     @property
     def _is_direct(self) -> bool:
         """Whether the tool is at a constant place of a platform whose orientation is given."""
-        own = self.robot.motion.coordinates
+        axes = self.robot.motion.coordinates
         return (
             self.tool.body == PLATFORM
             and not mechanism_of(self.robot).parasitic
-            and set(self.motion.coordinates) <= {*own}
+            and set(self.motion.coordinates) <= {*axes}
             and (_oriented(self.robot.motion) or not _oriented(self.motion))
             and all(name in TRANSLATIONS or name in ROTATIONS for name in self.free)
         )
 
     def _direct(self, values: Array) -> tuple[Array, Array]:
         """R_b = R_t R_F^T, then p_b = p_t - R_b p_F along the translations of the motion."""
-        place, quat, x = self.wanted(values)
-        own = layout_of(self.robot.motion)
+        position, quat, x = self.wanted(values)
+        x_layout = layout_of(self.robot.motion)
         if quat is not None:
-            x[:, own.quaternion] = quat_multiply(quat, quat_conjugate(quat_from_rotation(self.tool.frame.R)))
+            x[:, x_layout.quaternion] = quat_multiply(
+                quat, quat_conjugate(quat_from_rotation(self.tool.frame.R))
+            )
         R = to_samples(mechanism_of(self.robot).chart.pose(from_samples(x, 1)).R)
         offset = R @ self.tool.frame.p
         for k, name in enumerate(TRANSLATIONS):
             if name in self.robot.motion.coordinates:
-                x[:, own.x_index(name)] = place[:, k] - offset[..., k]
+                x[:, x_layout.x_index(name)] = position[:, k] - offset[..., k]
         return x, np.where(np.all(np.isfinite(x), axis=1), 0.0, np.nan)
 
     def _iterate(self, values: Array) -> tuple[Array, Array]:
         """Newton's iteration (least squares, shortest steps) from the reference pose."""
-        place, quat, start = self.wanted(values)
-        x = self._first(place, start)
-        gap = self._gap(x, place, quat)
+        position, quat, start = self.wanted(values)
+        x = self._first(position, start)
+        gap = self._gap(x, position, quat)
         units = self._units
         for _ in range(_ITERATIONS):
             size = np.max(np.abs(gap), axis=1, initial=0.0)
@@ -324,7 +320,7 @@ class ToolTarget:
             for _ in range(_HALVINGS):
                 rows = todo[left]
                 trial = self._moved(x[rows], (part[left, None] * step[left]) * units)
-                left_to_go = self._gap(trial, *self._some(place, quat, rows))
+                left_to_go = self._gap(trial, position[rows], None if quat is None else quat[rows])
                 after = np.linalg.norm(left_to_go, axis=1)
                 with np.errstate(invalid="ignore"):
                     better = after < before[left]
@@ -337,46 +333,46 @@ class ToolTarget:
                 break
         return x, np.max(np.abs(gap), axis=1, initial=0.0)
 
-    def _first(self, place: Array, start: Array) -> Array:
+    def _first(self, position: Array, start: Array) -> Array:
         """Poses to start from: moved along with the tool, as far as poses are reached."""
-        own = layout_of(self.robot.motion)
-        away = place - self.at(reference_pose(self.robot)).p
+        x_layout = layout_of(self.robot.motion)
+        away = position - self.at(reference_pose(self.robot)).p
         result = start.copy()
         for part in (0.0, 0.5, 1.0):
             trial = start.copy()
             for k, name in enumerate(TRANSLATIONS):
                 if name in self.robot.motion.coordinates:
-                    trial[:, own.x_index(name)] += part * away[:, k]
+                    trial[:, x_layout.x_index(name)] += part * away[:, k]
             good = inverse_kinematics(self.robot, trial, limits=False).reachable
             result[good] = trial[good]
         return result
 
-    @staticmethod
-    def _some(place: Array, quat: Array | None, rows: Array) -> tuple[Array, Array | None]:
-        return place[rows], None if quat is None else quat[rows]
-
     @property
     def _units(self) -> Array:
         """Units of the coordinates to solve for: the robot's size for lengths, 1 rad for angles."""
-        return np.array([1.0 if is_angle(self.robot, name) else self.robot.size for name in self.free])
+        return np.array([twist_units(self.robot)[k] for k in self._free_indices])
 
-    def _gap(self, x: Array, place: Array, quat: Array | None) -> Array:
+    @property
+    def _free_indices(self) -> list[int]:
+        """Indices in the reduced twist of the coordinates to solve for."""
+        return [self.robot.motion.coordinates.index(name) for name in self.free]
+
+    def _gap(self, x: Array, position: Array, quat: Array | None) -> Array:
         """What is left to go (N, rows): parts of the size, and a rotation vector."""
         at = self.at(x)
         columns = [
-            (place - at.p)[:, TRANSLATIONS.index(n)] / self.robot.size for n in self.rows if n in "xyz"
+            (position - at.p)[:, TRANSLATIONS.index(n)] / self.robot.size for n in self.rows if n in "xyz"
         ]
         gap = np.stack(columns, axis=1) if columns else np.zeros((len(x), 0))
         if quat is None:
             return gap
         with np.errstate(invalid="ignore"):
-            turn = quat_log(quat_multiply(quat, quat_conjugate(at.quat_xyzw)))
-        return np.concatenate([gap, turn], axis=1)
+            rotation = quat_log(quat_multiply(quat, quat_conjugate(at.quat_xyzw)))
+        return np.concatenate([gap, rotation], axis=1)
 
     def _jacobian(self, x: Array) -> Array:
         """Change (N, rows, free) of what is met, in the units of both."""
-        places = [self.robot.motion.coordinates.index(name) for name in self.free]
-        unit = np.eye(self.robot.motion.n)[places]
+        unit = np.eye(self.robot.motion.n)[self._free_indices]
         twist, _ = self.rates(x[:, None, :], unit, np.zeros_like(unit))
         scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
         return np.asarray(np.swapaxes(twist[..., self._picked], 1, 2) / scale[:, None] * self._units)
@@ -387,17 +383,9 @@ class ToolTarget:
 
     def _moved(self, x: Array, step: Array) -> Array:
         """Poses after steps (N, free) of the coordinates to solve for, m or rad."""
-        own = layout_of(self.robot.motion)
-        result = x.copy()
-        turn = np.zeros((len(x), 3))
-        for k, name in enumerate(self.free):
-            if name in ROTATIONS and own.quaternion is not None:
-                turn[:, ROTATIONS.index(name)] = step[:, k]
-            else:
-                result[:, own.x_index(name)] += step[:, k]
-        if own.quaternion is not None:
-            result[:, own.quaternion] = quat_multiply(quat_exp(turn), x[:, own.quaternion])
-        return result
+        whole = np.zeros((len(x), self.robot.motion.n))
+        whole[:, self._free_indices] = step
+        return displace_pose(self.robot, x, whole)
 
     # -------------------------------------------------------------------------- rates
 
@@ -431,23 +419,22 @@ class ToolTarget:
             v: rates (N, n of the motion) of the given coordinates; of a quaternion the angular velocity.
             a: their derivatives.
         """
-        names, own = self.motion.coordinates, self.robot.motion.coordinates
-        fixed = [name for name in own if name not in self.free and name in names]
-        dx, ddx = np.zeros((2, len(x), len(own)))
+        names, axes = self.motion.coordinates, self.robot.motion.coordinates
+        fixed = [name for name in axes if name not in self.free and name in names]
+        dx, ddx = np.zeros((2, len(x), len(axes)))
         for name in fixed:
-            dx[:, own.index(name)] = v[:, names.index(name)]
-            ddx[:, own.index(name)] = a[:, names.index(name)]
-        given = [names.index(name) if name in names else -1 for name in self.rows]
-        places = [own.index(name) for name in self.free]
+            dx[:, axes.index(name)] = v[:, names.index(name)]
+            ddx[:, axes.index(name)] = a[:, names.index(name)]
+        row_sources = [names.index(name) if name in names else -1 for name in self.rows]
         scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
         inverse = np.linalg.pinv(np.nan_to_num(self._jacobian(x)), rcond=_RANK)
-        for rates, wanted in ((dx, v), (ddx, a)):
-            target = np.where(np.array(given) >= 0, wanted[:, given], 0.0)
+        for rates, tool_rates in ((dx, v), (ddx, a)):
+            target = np.where(np.array(row_sources) >= 0, tool_rates[:, row_sources], 0.0)
             # What the given coordinates (and, for the second derivative, the rates) bring along.
             twist, change = self.rates(x, dx, ddx)
             brought = (twist if rates is dx else change)[:, self._picked]
             step = np.einsum("nij,nj->ni", inverse, (target - brought) / scale) * self._units
-            rates[:, places] += step
+            rates[:, self._free_indices] += step
         bad = ~np.all(np.isfinite(x), axis=1)
         dx[bad], ddx[bad] = np.nan, np.nan
         return dx, ddx
@@ -456,28 +443,28 @@ class ToolTarget:
 
     def cannot(self, values: Array, error: float) -> UnreachableError:
         """The error for a single target that is not met."""
-        place, quat, start = self.wanted(values)
-        given = [
-            f"{name} = {place[TRANSLATIONS.index(name)]:.6g} m"
+        position, quat, start = self.wanted(values)
+        targets = [
+            f"{name} = {position[TRANSLATIONS.index(name)]:.6g} m"
             for name in TRANSLATIONS
             if name in self.motion.coordinates
         ]
         if quat is not None:
-            given.append(f"quat_xyzw = [{', '.join(f'{value:.4g}' for value in quat)}]")
-        words = f"{self.robot.name} cannot bring the tool {self.tool.name!r} to {', '.join(given)}"
+            targets.append(f"quat_xyzw = [{', '.join(f'{value:.4g}' for value in quat)}]")
+        text = f"{self.robot.name} cannot bring the tool {self.tool.name!r} to {', '.join(targets)}"
         if not np.isfinite(error):
-            return UnreachableError(words)
-        own = layout_of(self.robot.motion)
+            return UnreachableError(text)
+        x_layout = layout_of(self.robot.motion)
         x = self._iterate(values[None])[0] if not self._is_direct else start[None]
-        gap = self._gap(x, place[None], None if quat is None else quat[None])[0]
+        gap = self._gap(x, position[None], None if quat is None else quat[None])[0]
         rows = self.rows
         off = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in TRANSLATIONS]))
-        turned = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in ROTATIONS]))
+        angle = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in ROTATIONS]))
         parts = [f"{1e3 * off * self.robot.size:.4g} mm"] if off > _CLOSED else []
-        parts += [f"{np.degrees(turned):.4g} deg"] if turned > _CLOSED else []
-        nearest = ", ".join(f"{n} = {v:.6g}" for n, v in zip(own.x_names, x[0], strict=True))
+        parts += [f"{np.degrees(angle):.4g} deg"] if angle > _CLOSED else []
+        nearest = ", ".join(f"{n} = {v:.6g}" for n, v in zip(x_layout.x_names, x[0], strict=True))
         return UnreachableError(
-            f"{words}: its motion {self.robot.motion.name} leaves {' and '.join(parts)} at the nearest pose "
+            f"{text}: its motion {self.robot.motion.name} leaves {' and '.join(parts)} at the nearest pose "
             f"that was found, {nearest}"
         )
 

@@ -52,18 +52,18 @@ def coordinate_places(robot: Robot, names: Sequence[str] | str) -> tuple[int, ..
     Raises:
         KinematicsError: if a name is none of the motion's coordinates, or given twice.
     """
-    listed = robot.motion.coordinates
-    given = [names] if isinstance(names, str) else list(names)
+    coordinates = robot.motion.coordinates
+    requested = [names] if isinstance(names, str) else list(names)
     chosen: list[int] = []
-    for name in (part for entry in given for part in NAMED_MOTIONS.get(entry, (entry,))):
-        alike = [k for k, full in enumerate(listed) if full.split(".")[-1] == name]
-        if name in listed:
-            chosen.append(listed.index(name))
+    for name in (part for entry in requested for part in NAMED_MOTIONS.get(entry, (entry,))):
+        alike = [k for k, full in enumerate(coordinates) if full.split(".")[-1] == name]
+        if name in coordinates:
+            chosen.append(coordinates.index(name))
         elif len(alike) == 1:
             chosen.append(alike[0])
         else:
-            hint = did_you_mean(name, listed) or f"they are {', '.join(listed)}"
+            hint = did_you_mean(name, coordinates) or f"they are {', '.join(coordinates)}"
             raise KinematicsError(f"{name!r} is not a coordinate of the motion of {robot.name}; {hint}")
     if len(set(chosen)) < len(chosen):
-        raise KinematicsError(f"a coordinate is named twice: {', '.join(given)}")
+        raise KinematicsError(f"a coordinate is named twice: {', '.join(requested)}")
     return tuple(sorted(chosen))

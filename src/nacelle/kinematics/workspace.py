@@ -178,15 +178,15 @@ def workspace(
     if not 1 <= len(over) <= 3:
         raise KinematicsError(f"a workspace has one to three coordinates, got {len(over)}")
     values = []
-    for name, given in over.items():
+    for name, interval in over.items():
         if name not in free:
             raise KinematicsError(
                 f"{robot.name} has no coordinate {name!r} to vary; {did_you_mean(name, free)}"
             )
-        if len(given) not in (2, 3):
+        if len(interval) not in (2, 3):
             raise KinematicsError(f"the range of {name} is (lowest, highest) or (lowest, highest, points)")
-        low, high = float(given[0]), float(given[1])
-        count = int(given[2]) if len(given) > 2 else (31 if len(over) == 3 else 61)
+        low, high = float(interval[0]), float(interval[1])
+        count = int(interval[2]) if len(interval) > 2 else (31 if len(over) == 3 else 61)
         if not (np.isfinite(low) and np.isfinite(high) and low < high) or count < 2:
             raise KinematicsError(
                 f"the range of {name} is empty: lowest {low:g}, highest {high:g}, {count} points; it takes "
@@ -231,16 +231,16 @@ def _placed(
     layout = layout_of(robot.motion)
     if tool is not None:
         at = tool_coordinates(robot, at, tool)
-    turned = _turned(robot, names)
+    rotations = _turned(robot, names)
     poses = np.broadcast_to(at, (*values[0].shape, layout.nx)).copy()
-    turn = np.zeros((*values[0].shape, 3))
+    rotation = np.zeros((*values[0].shape, 3))
     for name, coordinate in zip(names, values, strict=True):
-        if name in turned:
-            turn[..., ROTATIONS.index(name)] = coordinate
+        if name in rotations:
+            rotation[..., ROTATIONS.index(name)] = coordinate
         else:
             poses[..., layout.x_names.index(name)] = coordinate
-    if turned:
-        poses[..., layout.quaternion] = quat_multiply(quat_exp(turn), poses[..., layout.quaternion])
+    if rotations:
+        poses[..., layout.quaternion] = quat_multiply(quat_exp(rotation), poses[..., layout.quaternion])
     return poses if tool is None else tool_to_pose(robot, poses, tool)
 
 
@@ -313,13 +313,13 @@ def reach(
     require_memory("rays", rays, each, "2000 give the volume to about 1 %")
     start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
     directions = _directions(rays, len(spanned))
-    places = [layout.x_names.index(name) for name in spanned]
+    indices = [layout.x_names.index(name) for name in spanned]
 
     centre = start if tool is None else tool_coordinates(robot, start, tool)
 
     def good(distance: Array, chosen: Array) -> Array:
         poses = np.broadcast_to(centre, (len(chosen), layout.nx)).copy()
-        poses[:, places] += distance[:, None] * directions[chosen]
+        poses[:, indices] += distance[:, None] * directions[chosen]
         if tool is not None:
             poses = tool_to_pose(robot, poses, tool)
         return inverse_kinematics(robot, poses).ok
@@ -350,11 +350,11 @@ def reach(
 
 
 def _directions(count: int, size: int) -> Array:
-    turn = np.arange(count) + 0.5
+    position = np.arange(count) + 0.5
     if size == 2:
-        angle = 2.0 * np.pi * turn / count
+        angle = 2.0 * np.pi * position / count
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    height = 1.0 - 2.0 * turn / count
-    angle = np.pi * (1.0 + np.sqrt(5.0)) * turn
+    height = 1.0 - 2.0 * position / count
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * position
     radius = np.sqrt(1.0 - height**2)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)

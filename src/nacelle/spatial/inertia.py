@@ -22,6 +22,8 @@ from nacelle.spatial.scalar import Array, pack, plus, product
 
 _ROWS = (0, 0, 1, 0, 1, 2)
 _COLUMNS = (0, 1, 1, 2, 2, 2)
+# Part of the largest moment by which moments of a body may break their inequalities.
+_CONSISTENT = 1e-9
 
 
 def inertia_matrix(parameters: Array) -> Array:
@@ -92,12 +94,12 @@ def is_axisymmetric(parameters: Array, axis: Array, size: float, tolerance: floa
     )
 
 
-def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
+def inertia_faults(parameters: Array) -> list[str]:
     """Say in words why ten parameters (floats) cannot belong to a body; empty if they can.
 
     A body has m >= 0, an inertia about its centre of mass that is positive semidefinite, and principal
-    moments that obey the triangle inequality: J_1 <= J_2 + J_3, with equality for a flat body. The
-    tolerance is relative to the largest moment.
+    moments that obey the triangle inequality: J_1 <= J_2 + J_3, with equality for a flat body; within 1e-9 of
+    the largest moment.
     """
     mass = float(parameters[0])
     if not np.all(np.isfinite(parameters)):
@@ -112,9 +114,9 @@ def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
     # Moving the inertia to the centre of mass loses digits when the frame is far from it.
     scale = max(float(np.max(np.abs(moments))), float(np.max(np.abs(parameters[4:]))) * 1e-6, 1e-300)
     listing = ", ".join(f"{moment:.6g}" for moment in moments)
-    if moments[0] < -tolerance * scale:
+    if moments[0] < -_CONSISTENT * scale:
         return [f"the inertia about the centre of mass is not positive: principal moments {listing} kg m^2"]
-    if moments[2] > moments[0] + moments[1] + tolerance * scale:
+    if moments[2] > moments[0] + moments[1] + _CONSISTENT * scale:
         return [
             "the inertia breaks the triangle inequality: principal moments about the centre of mass "
             f"{listing} kg m^2, the largest is more than the sum of the other two"

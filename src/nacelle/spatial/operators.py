@@ -91,6 +91,6 @@ class Functions(Operators):
 def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
     """Apply a function to every entry; the result is an array of objects."""
     result = np.empty(array.shape, dtype=object)
-    for place, entry in np.ndenumerate(array):
-        result[place] = function(entry)
+    for index, entry in np.ndenumerate(array):
+        result[index] = function(entry)
     return result

@@ -10,8 +10,6 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
 where identities of its values are sought (`nacelle.program.identities`) and its programs are checked,
 `@checked_at` where they are checked alone (`nacelle.compile.check`).
 
-In which form physics functions are written: the compact ones, or the equivalent tree.
-
 The same physics has several forms with the same results: the compact form, in which struts and rods are known
 by the line between two points; the compact form over all joints; and the tree, the shortest to read and the
 reference of the others. The first is taken unless a program written in it has disagreed with the tree
@@ -59,9 +57,9 @@ def written_in(form: Form) -> Iterator[None]:
 
 def form_for(robot_hash: str) -> Form:
     """The form that functions of a robot are written in: the one that is wanted, or the first not refused."""
-    wanted = _wanted.get()
-    if wanted is not None:
-        return wanted
+    requested = _wanted.get()
+    if requested is not None:
+        return requested
     return next(form for form in Form if form is Form.TREE or (robot_hash, form) not in _refused)
 
 

@@ -34,21 +34,6 @@ class Tape(Protocol):
     def const(self, value: float) -> int:
         """A constant."""
 
-    def neg(self, a: int) -> int:
-        """Negation."""
-
-    def add(self, a: int, b: int) -> int:
-        """Sum."""
-
-    def sub(self, a: int, b: int) -> int:
-        """Difference."""
-
-    def mul(self, a: int, b: int) -> int:
-        """Product."""
-
-    def div(self, a: int, b: int) -> int:
-        """Quotient."""
-
     def apply(self, op: str, *arguments: int) -> int:
         """Any operation by name."""
 
@@ -79,11 +64,11 @@ class Recorded(Operators, float):
         node = tape_node(self.tape, other if isinstance(other, Recorded) else float(other))
         pair = ((float(other), node), (float(self), self.node))
         (a, first), (b, second) = pair if swapped else pair[::-1]
-        return Recorded(_ARITHMETIC[op](a, b), self.tape, getattr(self.tape, op)(first, second))
+        return Recorded(_ARITHMETIC[op](a, b), self.tape, self.tape.apply(op, first, second))
 
     def __neg__(self) -> Recorded:
         """Negation."""
-        return Recorded(-float(self), self.tape, self.tape.neg(self.node))
+        return Recorded(-float(self), self.tape, self.tape.apply("neg", self.node))
 
     def __pos__(self) -> Recorded:
         """The number itself."""
@@ -113,9 +98,9 @@ def recorded(op: str, *arguments: float) -> Any:
     node = tape.apply(op, *(tape_node(tape, a) for a in arguments))
     value = _VALUES[op](*(float(a) for a in arguments))
     if op in _KINKED:
-        moved = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
+        offset = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
         # What is zero at the sample (floor of 0.7) is not at others, and must not make products zero.
-        value = value * (1.0 + moved) if value else moved
+        value = value * (1.0 + offset) if value else offset
     return Recorded(value, tape, node)
 
 

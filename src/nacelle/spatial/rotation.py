@@ -1,4 +1,4 @@
-"""Rotations: matrices R_a_b that take coordinates in b to those in a; rotation vectors; their motion.
+"""Rotations: matrices R_a_b that take coordinates in b to those in a; quaternions, vectors, their motion.
 
 With K = skew(e), K u = e x u, a rotation by the angle t (rad) about the unit vector e is (Rodrigues)
 
@@ -11,35 +11,25 @@ for e x u is u's part across e, turned by a right angle, and -K K u that part it
 
 and products of quaternions are products of rotations; q and -q are the same rotation. Right-handed frames.
 
-Rotation vectors r = axis times angle (rad) over any scalar: their rotation, their rates, smooth at zero.
+The angular velocity w (3,) in base axes is defined by R' = skew(w) R, rad/s. Of a product R_a R_b follow
 
-With K = skew(r), a = |r|:
+    w = w_a + R_a w_b,      w' = w_a' + w_a x (R_a w_b) + R_a w_b'
+
+and of a rotation vector r = axis times angle (rad), with K = skew(r), a = |r|, smooth at zero:
 
     R = exp(K) = 1 + s K + c K K                  s = sin(a)/a,   c = (1 - cos(a))/a^2
     w = J(r) r',   J = 1 + c K + d K K            d = (1 - s)/a^2, the left Jacobian, w in the fixed axes
     dw/dt = J r'' + bias(r, r')                   bias = the derivative of J at r', times r'
 
-Rotations that move: exponential and logarithm, angular velocity and its derivative, exactly.
+over any scalar, and again, to full precision at every angle, for arrays of floats with leading batch
+dimensions, (..., 4) for quaternions (scalar last) and (..., 3) for vectors, which broadcast.
 
-The angular velocity w (3,) in base axes is defined by R' = skew(w) R. Of a product R_a R_b follow
-
-    w = w_a + R_a w_b,      w' = w_a' + w_a x (R_a w_b) + R_a w_b'
-
-and of R = exp(skew(r)), r(t) a rotation vector (axis times angle, rad), w = J(r) r' with the left Jacobian
-
-    J = 1 + A skew(r) + B skew(r)^2,      A = (1 - cos t) / t^2,      B = (t - sin t) / t^3,      t = |r|
-
-All functions work on arrays of floats with leading batch dimensions, (..., 4) for quaternions (scalar last)
-and (..., 3) for vectors, and broadcast; rad/s and rad/s^2.
-
-Constant rotations that cost little: about one coordinate axis, or none.
-
-A product R u of a general rotation and a vector takes 9 multiplications and 6 additions. A rotation about a
-coordinate axis has five entries that are not zero, one of them 1, and takes 4 and 2; a permutation of axes
-with signs takes none. The axis e_k of a joint is taken to R e_k by R and by every R R_k(t), t an angle about
-e_k: where R e_k lies in a coordinate plane, one of these is cheap, and t is added to the joint's angle.
-
-Entries may be symbols of numbers that are given at run time; what is decided is decided at their sample.
+Constant rotations may cost little. A product R u of a general rotation and a vector takes 9 multiplications
+and 6 additions. A rotation about a coordinate axis has five entries that are not zero, one of them 1, and
+takes 4 and 2; a permutation of axes with signs takes none. The axis e_k of a joint is taken to R e_k by R and
+by every R R_k(t), t an angle about e_k: where R e_k lies in a coordinate plane, one of these is cheap, and t
+is added to the joint's angle. Entries may be symbols of numbers that are given at run time; what is decided
+is decided at their sample.
 """
 
 from __future__ import annotations
@@ -369,8 +359,8 @@ def quat_conjugate(quat_xyzw: Array) -> Array:
 def quat_rotate(quat_xyzw: Array, vector: Array) -> Array:
     """Turn a vector: R u = u + 2 w (q x u) + 2 q x (q x u), (q, w) the unit quaternion."""
     half = cross_rows(quat_xyzw[..., :3], vector)
-    turned: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross_rows(quat_xyzw[..., :3], half))
-    return turned
+    rotated: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross_rows(quat_xyzw[..., :3], half))
+    return rotated
 
 
 def quat_exp(rotation_vector: Array) -> Array:
@@ -531,8 +521,8 @@ def shortest(R: Array, k: int) -> Array | None:
     zero = [m for m in range(3) if size[m] < ALIGNED]
     if len(zero) == 2:
         j = int(np.argmax(size))
-        turn = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
-        return turn @ np.roll(np.eye(3), j - k, axis=0)
+        half_turn_rotation = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        return half_turn_rotation @ np.roll(np.eye(3), j - k, axis=0)
     if len(zero) != 1:
         return None
     # The image lies in a coordinate plane, which holds k or an axis j that k is taken to.

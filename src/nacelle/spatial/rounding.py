@@ -81,7 +81,7 @@ def composed(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[
     (k, l, m), (n, o, q), (r, t, u) = S
     x, y, z = s
     shifted = bool(x or y or z)
-    rows, place = [], []
+    rows, position = [], []
     for (a, b, c), d in zip(R, p, strict=True):
         e, f, g = a * k + b * n + c * r, a * l + b * o + c * t, a * m + b * q + c * u
         # The terms of these sums are no larger than 1: what is larger than this has not cancelled.
@@ -93,16 +93,16 @@ def composed(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[
             g = sum_of_three(a * m, b * q, c * u)
         rows.append((e, f, g))
         # Zeros have signs: a place of 0 is added up though nothing is shifted.
-        place.append(total(sum_of_three(a * x, b * y, c * z), d) if shifted or not d else d)
-    return rows, place
+        position.append(total(sum_of_three(a * x, b * y, c * z), d) if shifted or not d else d)
+    return rows, position
 
 
 def ordered_composition(
     R: NDArray[Any], p: NDArray[Any], S: NDArray[Any], s: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """R S (3, 3) and R s + p (3,) of floats, summed in order; what cancels to rounding is 0."""
-    rows, place = composed(R.tolist(), p.tolist(), S.tolist(), s.tolist())
-    return np.array(rows), np.array(place)
+    rows, position = composed(R.tolist(), p.tolist(), S.tolist(), s.tolist())
+    return np.array(rows), np.array(position)
 
 
 def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
@@ -139,39 +139,39 @@ def first_largest(values: Any) -> int:
     Raises:
         ValueError: if one of them is no number.
     """
-    listed = [float(value) for value in np.ravel(values)]
-    if any(value != value for value in listed):
+    floats = [float(value) for value in np.ravel(values)]
+    if any(value != value for value in floats):
         raise ValueError("the largest of values that are no numbers")
-    largest = max(listed)
-    return next(k for k, value in enumerate(listed) if value >= largest - NEAR * abs(largest))
+    largest = max(floats)
+    return next(k for k, value in enumerate(floats) if value >= largest - NEAR * abs(largest))
 
 
 def first_smallest(values: Any) -> int:
     """Index of the smallest of some sizes; among those that are as small beside the largest, the first."""
-    listed = [float(value) for value in np.ravel(values)]
-    bound = min(listed) + NEAR * max(listed)
-    return next(k for k, value in enumerate(listed) if value <= bound)
+    floats = [float(value) for value in np.ravel(values)]
+    bound = min(floats) + NEAR * max(floats)
+    return next(k for k, value in enumerate(floats) if value <= bound)
 
 
-def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
-    """Floats with those set to 0 that are rounding beside a scale, and to +-scale where they are that."""
+def cleaned(values: NDArray[Any]) -> NDArray[Any]:
+    """Floats with those set to 0 that are rounding beside 1, and to +-1 where they are that."""
     if values.dtype == object:
         # Floats that remember how they were made stay what they are.
         flat = [
             float(v) if isinstance(v, np.floating) or not isinstance(v, float) else v for v in values.ravel()
         ]
         result = np.empty(values.size, dtype=object)
-        result[:] = [_cleaned(value, scale) for value in flat]
+        result[:] = [_cleaned(value) for value in flat]
         return result.reshape(values.shape)
-    rounded = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
-    whole = np.abs(np.abs(rounded) - scale) < CANCELLED * scale
-    return np.where(whole, np.copysign(scale, rounded), rounded) + 0.0
+    rounded = np.where(np.abs(values) < CANCELLED, 0.0, values)
+    whole = np.abs(np.abs(rounded) - 1.0) < CANCELLED
+    return np.where(whole, np.copysign(1.0, rounded), rounded) + 0.0
 
 
-def _cleaned(value: float, scale: float) -> float:
-    if abs(value) < CANCELLED * scale:
+def _cleaned(value: float) -> float:
+    if abs(value) < CANCELLED:
         return 0.0
-    return math.copysign(scale, value) if abs(abs(value) - scale) < CANCELLED * scale else value
+    return math.copysign(1.0, value) if abs(abs(value) - 1.0) < CANCELLED else value
 
 
 # Factors that cost nothing, or that write the same number in every program.
@@ -209,9 +209,9 @@ class Constants:
 
     def copy(self) -> Constants:
         """The same constants, to go on from."""
-        other = Constants.__new__(Constants)
-        other._keep(self._seen.copy())
-        return other
+        duplicate = Constants.__new__(Constants)
+        duplicate._keep(self._seen.copy())
+        return duplicate
 
 
 class _Seen(dict[float, float]):
@@ -226,10 +226,10 @@ class _Seen(dict[float, float]):
         self._buckets: dict[int, list[tuple[int, float]]] = {}
 
     def copy(self) -> _Seen:
-        other = _Seen(self._ulps)
-        other.update(self)
-        other._buckets = {place: near.copy() for place, near in self._buckets.items()}
-        return other
+        duplicate = _Seen(self._ulps)
+        duplicate.update(self)
+        duplicate._buckets = {index: near.copy() for index, near in self._buckets.items()}
+        return duplicate
 
     def __missing__(self, value: float) -> float:
         size = abs(value)
@@ -246,17 +246,17 @@ class _Seen(dict[float, float]):
     def _find(self, size: float) -> float:
         if not size < float("inf"):
             return size
-        place = _place(size)
-        bucket = place // self._ulps
+        index = _place(size)
+        bucket = index // self._ulps
         nearest: tuple[int, float] | None = None
         for k in (bucket - 1, bucket, bucket + 1):
-            for other, value in self._buckets.get(k, ()):
-                distance = abs(other - place)
+            for neighbour, value in self._buckets.get(k, ()):
+                distance = abs(neighbour - index)
                 if distance <= self._ulps and (nearest is None or distance < nearest[0]):
                     nearest = (distance, value)
         if nearest is not None:
             return nearest[1]
-        self._buckets.setdefault(bucket, []).append((place, size))
+        self._buckets.setdefault(bucket, []).append((index, size))
         return size
 
 

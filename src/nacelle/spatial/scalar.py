@@ -71,8 +71,8 @@ def _each(name: str, arguments: tuple[Scalar, ...]) -> Array:
     shape = np.broadcast_shapes(*(a.shape for a in arguments if isinstance(a, np.ndarray)))
     spread = [np.broadcast_to(a, shape) if isinstance(a, np.ndarray) else a for a in arguments]
     result = np.empty(shape, dtype=object)
-    for place in np.ndindex(shape):
-        result[place] = _apply(name, *(a[place] if isinstance(a, np.ndarray) else a for a in spread))
+    for index in np.ndindex(shape):
+        result[index] = _apply(name, *(a[index] if isinstance(a, np.ndarray) else a for a in spread))
     return result
 
 
@@ -202,8 +202,8 @@ def plus(a: Scalar, b: Scalar) -> Scalar:
             return array_total(a, b)
         a, b = np.broadcast_arrays(a, b)
         result = np.empty(a.shape, dtype=object)
-        for place in np.ndindex(a.shape):
-            result[place] = plus(a[place], b[place])
+        for index in np.ndindex(a.shape):
+            result[index] = plus(a[index], b[index])
         return result
     return total(a, b) if isinstance(a, float) and isinstance(b, float) else a + b
 

@@ -1,12 +1,9 @@
 """Solving small linear systems over any scalar: square ones, and those with more rows than unknowns.
 
 For traced symbols a solve is one node of the graph, lowered late; for floats and batches LAPACK does it, for
-other numbers elimination with pivoting.
-
-Small linear systems M X = B that have more rows than unknowns, over any scalar.
-
-Modified Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that
-R X = D^-1 Q^T B, and B - M X is what of B is perpendicular to all columns of Q.
+other numbers elimination with pivoting. Systems M X = B with more rows than unknowns are solved by modified
+Gram-Schmidt without roots: M = Q R, Q^T Q = D diagonal, R unit upper triangular, so that R X = D^-1 Q^T B,
+and B - M X is what of B is perpendicular to all columns of Q.
 """
 
 from __future__ import annotations
@@ -147,9 +144,6 @@ def _array(rows: list[list[Scalar]], columns: int) -> Array:
     return result.reshape(len(rows), columns)
 
 
-# ---- solving small linear systems over any scalar
-
-
 KINDS = ("general", "spd", "fixed")
 
 
@@ -210,9 +204,9 @@ def solve_batch(A: Array, b: Array) -> Array:
         batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
         result = np.full(batch + b.shape[-2:], np.nan)
         A_all, b_all = np.broadcast_to(A, batch + A.shape[-2:]), np.broadcast_to(b, result.shape)
-        for place in np.ndindex(batch):
+        for index in np.ndindex(batch):
             with contextlib.suppress(np.linalg.LinAlgError):
-                result[place] = np.linalg.solve(A_all[place], b_all[place])
+                result[index] = np.linalg.solve(A_all[index], b_all[index])
         return result
 
 

@@ -1,7 +1,7 @@
 """Actuators and axes of joints: coordinates, rates and accelerations, in the tree or where a loop is cut.
 
-In the tree an actuator's rate is an entry of u. Where it closes a loop between the frames 1 and 2, z the axis
-of the first, its coordinate is the angle from x_1 to x_2 about z or the height z . d, d from origin to
+In the tree the rate of an axis is an entry of u. Where it closes a loop between the frames 1 and 2, z the
+axis of the first, its coordinate is the angle from x_1 to x_2 about z or the height z . d, d from origin to
 origin:
 
     revolute     q' = z . (w_2 - w_1),     q'' = z . (w_2' - w_1') + (w_1 x z) . (w_2 - w_1)
@@ -9,13 +9,10 @@ origin:
 
 so q' = A u and q'' = A u' + bias, the bias from twists alone.
 
-Coordinates of actuators along paths: angles without jumps by whole turns, straight lines between two.
+An angle q (rad) and q + 2 pi are one position, but not one point of a path of the actuators:
 
-An angle q (rad) and q + 2 pi are one position, but not one place on a path of the actuators:
-
-    between     q(t) = (1 - t) q_first + t q_last                     0 <= t <= 1, (actuators,), rad or m
     unwound     q - 2 pi round((q - q_start) / (2 pi))                within half a turn of q_start
-    path        the same with the steps from sample to sample, their whole turns summed up
+    unwrapped   the same with the steps from sample to sample, their whole turns summed up
 """
 
 from __future__ import annotations
@@ -29,21 +26,10 @@ import numpy as np
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, cross, dot
+from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.closure import closure_frames, closure_step, slip_bias
-from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity
-
-
-def between(first: Array, last: Array, t: Array) -> Array:
-    """Coordinates of actuators at the parts t (M,) of the ways between two; the last ones exactly."""
-    t = t[:, None]
-    return np.ascontiguousarray(np.where(t == 1.0, last, (1.0 - t) * first + t * last))
-
-
-def _are_revolute(robot: Robot) -> Array:
-    """Which actuators are revolute (actuators,)."""
-    return np.array(robot.revolute_actuators)
+from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity, nearest_turn
 
 
 def unwound(robot: Robot, q: Array, start: Array) -> Array:
@@ -52,25 +38,12 @@ def unwound(robot: Robot, q: Array, start: Array) -> Array:
     Inverse kinematics gives angles within half a turn of zero: without this a path across the seam would go
     the long way round.
     """
-    whole = 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))
-    return np.asarray(np.where(_are_revolute(robot) & (whole != 0.0), q - whole, q))
-
-
-def unwound_path(robot: Robot, q: Array, start: Array) -> Array:
-    """Coordinates of actuators (N, actuators) along a path, angles without jumps by whole turns."""
-    steps = np.diff(q, axis=0, prepend=start[None])
-    whole = 2.0 * np.pi * np.cumsum(np.round(steps / (2.0 * np.pi)), axis=0)
-    return np.asarray(np.where(_are_revolute(robot) & (whole != 0.0), q - whole, q))
+    return np.where(robot.revolute_actuators, nearest_turn(q, start), q)
 
 
 def actuator_scales(robot: Robot) -> Array:
     """What the coordinates of actuators count in (actuators,): the robot's size for lengths, 1 for angles."""
-    return np.where(_are_revolute(robot), 1.0, robot.size)
-
-
-def within_half_turn(angles: Array) -> Array:
-    """Angles (...) within half a turn of zero, rad: -pi <= angle < pi."""
-    return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)
+    return np.where(robot.revolute_actuators, 1.0, robot.size)
 
 
 # ---- actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut
@@ -78,17 +51,7 @@ def within_half_turn(angles: Array) -> Array:
 
 def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
     """Rate q' of a revolute or prismatic joint, in the tree or a closure, as a row (rates,) over u."""
-    joint = robot.joints[index]
-    row = np.zeros(motion.columns.shape[1])
-    if index < robot.tree:
-        row[robot.platform_nv + robot.v_slices[index].start] = 1.0
-        return row
-    first, second = closure_frames(joint, motion)
-    J1 = motion.point_jacobian(joint.predecessor, second.p)
-    J2 = motion.point_jacobian(joint.successor, second.p)
-    z = first.R[:, 2]
-    part = slice(3, 6) if joint.kind is JointKind.REVOLUTE else slice(0, 3)
-    return np.asarray(z @ (J2[part] - J1[part]))
+    return np.asarray(rate_rows(robot, motion, index)[0][0])
 
 
 def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
@@ -113,18 +76,24 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
     return result
 
 
-def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Scalar:
-    """Acceleration q'' of a revolute or prismatic joint at constant u, rad/s^2 or m/s^2: zero in the tree."""
-    if index < robot.tree:
-        return 0.0
+def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Array:
+    """Accelerations (1 or 3,) of a revolute, prismatic or spherical joint at constant u: zero in the tree.
+
+    rad/s^2 or m/s^2; of a spherical joint w_2' - w_1' seen from the second body, w_2' - w_1' + w_2 x w_1.
+    """
     joint = robot.joints[index]
-    first, _ = closure_frames(joint, motion)
-    z = first.R[:, 2]
-    if joint.kind is not JointKind.REVOLUTE:
-        return dot(z, slip_bias(joint, motion, velocity))
-    V1, V2 = velocity.twists[joint.predecessor], velocity.twists[joint.successor]
-    A1, A2 = velocity.biases[joint.predecessor], velocity.biases[joint.successor]
-    return dot(z, A2[3:] - A1[3:]) + dot(cross(V1[3:], z), V2[3:] - V1[3:])
+    if index < robot.tree:
+        return np.zeros(joint.primitives[0].nv)
+    z = closure_frames(joint, motion)[0].R[:, 2]
+    if joint.kind is JointKind.PRISMATIC:
+        return pack([dot(z, slip_bias(joint, motion, velocity))])
+    (w1, b1), (w2, b2) = (
+        (velocity.twists[body][3:], velocity.biases[body][3:])
+        for body in (joint.predecessor, joint.successor)
+    )
+    if joint.kind is JointKind.SPHERICAL:
+        return np.asarray(b2 - b1 + cross(w2, w1))
+    return pack([dot(z, b2 - b1) + dot(cross(w1, z), w2 - w1)])
 
 
 def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bias: Array) -> list[Scalar]:
@@ -138,7 +107,7 @@ def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bi
     """
     return [
         joint_rate_row(robot, motion, actuator.joint) @ bias
-        + rate_bias(robot, motion, velocity, actuator.joint)
+        + rate_bias(robot, motion, velocity, actuator.joint)[0]
         for actuator in robot.actuators
     ]
 

@@ -56,8 +56,8 @@ class ClosureState:
 
     def rows_of(self, robot: Robot, joints: Sequence[int]) -> list[int]:
         """Equations of some closures, by index of their joints."""
-        places = [self.rows[j - robot.tree] for j in joints]
-        return [row for place in places for row in range(place.start, place.stop)]
+        slices = [self.rows[j - robot.tree] for j in joints]
+        return [row for part in slices for row in range(part.start, part.stop)]
 
 
 def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
@@ -70,7 +70,15 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
 
 def closure_step(joint: Joint, motion: TreeMotion, number: int) -> Step:
     """Where an axis of a joint that closes a loop is, from the poses of its two bodies; rad by (cos, sin)."""
-    first, second = closure_frames(joint, motion)
+    return frame_step(joint, *closure_frames(joint, motion), number)
+
+
+def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
+    """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
+
+    A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an
+    axis that slides after a spherical joint is one of the second frame.
+    """
     primitive = joint.primitives[number]
     e, f = first.R, second.R
     if primitive is Primitive.RZ:
@@ -105,8 +113,8 @@ def coupling_rates(robot: Robot, joint: Joint) -> dict[int, float]:
 
 def _coupling_row(robot: Robot, joint: Joint) -> Array:
     row = np.zeros(robot.platform_nv + robot.nv)
-    for place, factor in coupling_rates(robot, joint).items():
-        row[place] = factor
+    for rate, factor in coupling_rates(robot, joint).items():
+        row[rate] = factor
     return row
 
 
@@ -130,37 +138,47 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     numbers = NumberClosures(robot)
     if numbers.plain and motion.is_plain:
         return numbers.state(motion)
-    residual: list[Scalar] = []
-    blocks: list[Array] = []
+    rows: list[Array] = []
     for joint in robot.closures:
         if joint.is_coupling:
-            residual.append(coupling_gap(joint, motion))
-            blocks.append(_coupling_row(robot, joint))
+            rows.append(_coupling_row(robot, joint))
             continue
         first, second = closure_frames(joint, motion)
-        d = _gap(first.p, second.p)
         # A rate that moves both bodies moves them as one, and opens nothing.
         apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
         J1 = motion.point_jacobian(joint.predecessor, first.p, apart)
         J2 = motion.point_jacobian(joint.successor, second.p, apart)
-        # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-        slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
-        relative = plus(J2[3:], -J1[3:])
-        for lock in joint.locks:
-            e = first.R[:, lock[1]]
-            f = d if len(lock) == 2 else second.R[:, lock[2]]
-            residual.append(dot(e, f))
-            rates = product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(f, e))
-            blocks.append(_spread(rates, apart))
-    if not residual:
-        return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
-    return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
+        rows += [_spread(rates, apart) for rates in lock_rates(joint, first, second, J1, J2)]
+    jacobian = np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
+    return ClosureState(closure_gaps(robot, motion), jacobian, numbers.rows)
 
 
-def _spread(values: Array, places: Array) -> Array:
-    """Values at some places of a row, zero at all others; places is a mask (rates,)."""
-    row = np.full(len(places), 0.0, dtype=values.dtype)
-    row[places] = values
+def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) -> list[Array]:
+    """Derivatives (k,) of the locks of a closure by k rates.
+
+    Args:
+        joint: the closure.
+        first: its frame on the predecessor, in the base.
+        second: its frame on the successor.
+        J1: twists [v; w] (6, k) of the first frame at its origin, per rate.
+        J2: the same of the second frame.
+    """
+    # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
+    slip = plus(plus(J2[:3], -J1[:3]), product(skew(_gap(first.p, second.p)), J1[3:]))
+    relative = plus(J2[3:], -J1[3:])
+    rows = []
+    for lock in joint.locks:
+        e = first.R[:, lock[1]]
+        rows.append(
+            product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(second.R[:, lock[2]], e))
+        )
+    return rows
+
+
+def _spread(values: Array, mask: Array) -> Array:
+    """A row (rates,) with values where a mask (rates,) says so, zero elsewhere."""
+    row = np.full(len(mask), 0.0, dtype=values.dtype)
+    row[mask] = values
     return row
 
 
@@ -191,8 +209,8 @@ class NumberClosures:
         self._closure, self._first, self._second = np.array(locks).T
         self._square = (self._second >= 0)[:, None]
         self._couplings = [
-            (place.start, joint, _coupling_row(robot, joint))
-            for joint, place in zip(joints, self.rows, strict=True)
+            (rows.start, joint, _coupling_row(robot, joint))
+            for joint, rows in zip(joints, self.rows, strict=True)
             if joint.is_coupling
         ]
 
@@ -218,8 +236,8 @@ class NumberClosures:
         rates = np.where(self._square[:, :, None], relative[k], slip[k])
         J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
         gaps = residual[:, 0, 0]
-        for place, joint, row in self._couplings:
-            gaps[place], J[place] = coupling_gap(joint, motion), row
+        for index, joint, row in self._couplings:
+            gaps[index], J[index] = coupling_gap(joint, motion), row
         return ClosureState(gaps, J, self.rows)
 
 

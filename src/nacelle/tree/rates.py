@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, dot, product, sparse_product
 from nacelle.spatial.solve import least_squares, solve
 from nacelle.tree.closure import ClosureState, closure_bias, closure_state
-from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
+from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, rates_of, rates_of_motion, tree_velocity
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,24 @@ class Spin:
     point: tuple[float, ...]
 
 
-class LegRates(NamedTuple):
+@dataclass(frozen=True)
+class LegRates:
     """The rates of a leg.
 
     Attributes:
         rates: their places in u, in the order in which they are eliminated.
         rows: its closure equations that are not always zero.
-        square: whether the rates follow from as many of them.
+        spins: bodies with an idle spin, which is set to zero.
     """
 
     rates: tuple[int, ...]
     rows: tuple[int, ...]
-    square: bool
+    spins: tuple[Spin, ...]
+
+    @property
+    def square(self) -> bool:
+        """Whether the leg's rates follow from as many closure equations."""
+        return len(self.rows) == len(self.rates) and not self.spins
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,31 +62,65 @@ class RateStructure:
     """Which rates of a robot follow from which.
 
     Attributes:
+        robot: the robot, with its own numbers.
         legs: rates and rows of each leg.
-        w_rates: places in u of the rates of the nacelle.
-        independent: those among them that are the entries of v.
-        dependent: those that depend on v and are not zero.
+        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
         nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        spins: idle spins that are set to zero: of every leg, then of the nacelle.
-        parasitic: whether the closures of the legs decide about dependent rates.
+        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
+    robot: Robot
     legs: tuple[LegRates, ...]
-    w_rates: tuple[int, ...]
-    independent: tuple[int, ...]
-    dependent: tuple[int, ...]
-    nacelle_rows: tuple[int, ...]
-    spins: tuple[tuple[Spin, ...], ...]
     parasitic: bool
+    nacelle_rows: tuple[int, ...]
+    nacelle_spins: tuple[Spin, ...]
     row_scale: Array
+
+    @property
+    def spins(self) -> tuple[tuple[Spin, ...], ...]:
+        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
+        return (*(leg.spins for leg in self.legs), self.nacelle_spins)
+
+    @cached_property
+    def nacelle_rates(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle's joints."""
+        return rates_of(self.robot, self.robot.nacelle.joints)
+
+    @cached_property
+    def w_rates(self) -> tuple[int, ...]:
+        """Places in u of all rates of the nacelle: the platform's and those of its own joints."""
+        return (*range(self.robot.platform_nv), *self.nacelle_rates)
+
+    @property
+    def nw(self) -> int:
+        """Number of rates of the nacelle."""
+        return len(self.w_rates)
+
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
+        """Places in u of the entries of v, in the order of the motion's coordinates."""
+        return tuple(rates_of_motion(self.robot).values())
+
+    @cached_property
+    def dependent_joints(self) -> tuple[int, ...]:
+        """Joints of the nacelle that are not coordinates."""
+        names = self.robot.motion.joint_names
+        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
+
+    @cached_property
+    def dependent(self) -> tuple[int, ...]:
+        """Places in u of the rates of the nacelle that depend on v and are not zero."""
+        platform = range(self.robot.platform_nv) if self.parasitic else ()
+        rates = [k for k in platform if k not in self.independent]
+        return (*rates, *rates_of(self.robot, self.dependent_joints))
 
     def basis(self, rates: Sequence[int]) -> Array:
         """(nw, k): w at unit values of k of its entries."""
-        place = {rate: k for k, rate in enumerate(self.w_rates)}
+        row_of = {rate: k for k, rate in enumerate(self.w_rates)}
         columns = np.zeros((len(self.w_rates), len(rates)))
         for column, rate in enumerate(rates):
-            columns[place[rate], column] = 1.0
+            columns[row_of[rate], column] = 1.0
         return columns
 
     @property
@@ -142,7 +183,7 @@ class Response(NamedTuple):
 
 def respond(
     system: ClosureEquations,
-    given: Array,
+    basis: Array,
     dependent: Array,
     *,
     right: RightSides | None = None,
@@ -154,7 +195,7 @@ def respond(
 
     Args:
         system: the equations of the robot.
-        given: (nw, n): the nacelle's rates w for unit values of n given numbers.
+        basis: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: right-hand sides; none if None.
         frozen: rates of legs that are zero.
@@ -162,7 +203,7 @@ def respond(
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
     structure, d = system.structure, dependent.shape[1]
-    known = _Known(system, np.concatenate([dependent, given], axis=1), right)
+    known = _Known(system, np.concatenate([dependent, basis], axis=1), right)
     left = known.nacelle() if d else []
     solved = [
         _solve_leg(system, k, known, frozen, hold)
@@ -170,16 +211,16 @@ def respond(
     ]
     if d and (structure.parasitic or hold):
         left += [leg.left for leg in solved if leg.left is not None]
-    columns = given.shape[1] + (right is not None)
+    columns = basis.shape[1] + (right is not None)
     Z: Array = np.zeros((0, columns))
     if d:
         stacked = np.concatenate(left)
         Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
-    w = given if right is None else np.concatenate([given, np.zeros((len(given), 1))], axis=1)
+    w = basis if right is None else np.concatenate([basis, np.zeros((len(basis), 1))], axis=1)
     rows: dict[int, Array] = dict(zip(structure.w_rates, w + _times(dependent, Z) if d else w, strict=True))
     for leg in solved:
-        own = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
-        rows |= zip(leg.rates, own, strict=True)
+        leg_rates = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
+        rows |= zip(leg.rates, leg_rates, strict=True)
     zero = np.zeros(columns)
     count = system.closures.jacobian.shape[1]
     return Response(np.stack([rows.get(rate, zero) for rate in range(count)]), Z)
@@ -210,8 +251,8 @@ class _Known(NamedTuple):
 
     def nacelle(self) -> list[Array]:
         """Of the nacelle's own loops and spins."""
-        own = self.system.structure.nacelle_rows
-        return [*([self.closures(own)] if own else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
+        rows = self.system.structure.nacelle_rows
+        return [*([self.closures(rows)] if rows else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
 
 
 class _SolvedLeg(NamedTuple):
@@ -278,13 +319,13 @@ class MovingTree(NamedTuple):
 
 def moving_tree(robot: Robot, structure: RateStructure, motion: TreeMotion, v: Array) -> MovingTree:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    given, dependent = structure.selections
+    independent, dependent = structure.selections
     system = rate_equations(robot, structure, motion)
-    U = respond(system, given, dependent).u
+    U = respond(system, independent, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, motion, u)
     right = RightSides(closure_bias(robot, motion, velocity), spin_biases(structure, motion, velocity))
-    return MovingTree(U, u, respond(system, given, dependent, right=right).u[:, -1], velocity)
+    return MovingTree(U, u, respond(system, independent, dependent, right=right).u[:, -1], velocity)
 
 
 def spin_biases(

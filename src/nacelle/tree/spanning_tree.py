@@ -14,10 +14,8 @@ prismatic one. At the base's origin a column is the same for all bodies that the
 
 for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w in rad/s.
 
-The spanning tree of plain numbers, where iteration evaluates it many times.
-
-The same poses and columns as `nacelle.tree.spanning_tree`, to the last bit, in lists of floats:
-most of the time that small arrays take goes into making them.
+`NumberTree` gives the same poses and columns for plain numbers, to the last bit, in lists of floats: where
+iteration evaluates the tree many times, most of the time goes into making small arrays.
 """
 
 from __future__ import annotations
@@ -86,15 +84,15 @@ class TreeMotion:
 
         With a mask `only` (rates,) the columns of these rates alone.
         """
-        columns, moved = self.columns, self.movers[body]
+        columns, is_moved = self.columns, self.movers[body]
         if only is not None:
-            columns, moved = columns[:, only], moved[only]
+            columns, is_moved = columns[:, only], is_moved[only]
         v0, w = columns[:3], columns[3:]
         if w.dtype != object and point.dtype != object:
             # Numbers alone are no constants of a program: what cancels to rounding may stay.
-            return np.where(moved, np.concatenate([v0 - skew(point) @ w, w]), 0.0)
+            return np.where(is_moved, np.concatenate([v0 - skew(point) @ w, w]), 0.0)
         J = np.concatenate([plus(v0, cross(w, point)), w])
-        return np.where(moved, J, 0.0)
+        return np.where(is_moved, J, 0.0)
 
 
 def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
@@ -128,7 +126,7 @@ def joint_steps(joint: Joint, q: Array) -> list[Step]:
 def steps_from_coordinates(robot: Robot, q: Array) -> list[Step]:
     """Steps of all primitives of the tree, joint by joint, from the coordinates (nq,)."""
     joints = zip(robot.tree_joints, robot.q_slices, strict=True)
-    return [step for joint, place in joints for step in joint_steps(joint, q[place])]
+    return [step for joint, part in joints for step in joint_steps(joint, q[part])]
 
 
 def read_angle(step: CosSin, centre: float) -> Scalar:
@@ -141,6 +139,11 @@ def read_angle(step: CosSin, centre: float) -> Scalar:
     if centre < turns * TURN:
         return where(q - centre - 0.5 * TURN, q - TURN, q)
     return q
+
+
+def nearest_turn(q: Any, centre: Any) -> Any:
+    """Angles (...), rad, less whole turns: centre - pi < q <= centre + pi for centres (...)."""
+    return q - TURN * np.ceil((q - centre) / TURN - 0.5)
 
 
 def read_step(step: Step, joint: Joint, number: int) -> Scalar:
@@ -157,12 +160,12 @@ def tree_axes(robot: Robot) -> list[tuple[int, int]]:
 def axis_coordinates(robot: Robot, q: Array) -> dict[tuple[int, int], Scalar]:
     """Coordinates (rad or m) of the axes (joint, number) of the tree in its coordinates q (nq,)."""
     result: dict[tuple[int, int], Scalar] = {}
-    place = 0
+    index = 0
     for j, number in tree_axes(robot):
         primitive = robot.joints[j].primitives[number]
         if primitive is not Primitive.SPHERICAL:
-            result[j, number] = q[place]
-        place += primitive.nq
+            result[j, number] = q[index]
+        index += primitive.nq
     return result
 
 
@@ -215,9 +218,9 @@ def tree_movers(robot: Robot) -> Array:
     m = robot.platform_nv
     mask = np.zeros((len(robot.bodies), m + robot.nv), dtype=bool)
     mask[PLATFORM, :m] = True
-    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
+    for joint, part in zip(robot.tree_joints, robot.v_slices, strict=True):
         mask[joint.successor] = mask[joint.predecessor]
-        mask[joint.successor, m + place.start : m + place.stop] = True
+        mask[joint.successor, m + part.start : m + part.stop] = True
     return mask
 
 
@@ -272,9 +275,9 @@ def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
     for joint in robot.tree_joints:
         twist, bias = twists[joint.predecessor], biases[joint.predecessor]
         for primitive in joint.primitives:
-            own = motion.columns[:, start : start + primitive.nv] @ u[start : start + primitive.nv]
-            bias = bias + cross_motion(twist, own)
-            twist = twist + own
+            joint_twist = motion.columns[:, start : start + primitive.nv] @ u[start : start + primitive.nv]
+            bias = bias + cross_motion(twist, joint_twist)
+            twist = twist + joint_twist
             start += primitive.nv
         twists[joint.successor], biases[joint.successor] = twist, bias
     count = range(len(robot.bodies))
@@ -352,11 +355,11 @@ class NumberTree:
         self, platform: Pose, steps: Sequence[Step], coordinates: Mapping[int, Scalar] = _NOTHING
     ) -> TreeMotion:
         robot, left = self._robot, iter(steps)
-        own: Placed = platform.R.tolist(), platform.p.tolist()
-        poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: own}
+        platform_rows: Placed = platform.R.tolist(), platform.p.tolist()
+        poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: platform_rows}
         columns: list[Vector] = [(*axis, *_ZERO) for axis in _AXES]
         if robot.nacelle.kind != "point":
-            columns += [(*_cross(own[1], axis), *axis) for axis in _AXES]
+            columns += [(*_cross(platform_rows[1], axis), *axis) for axis in _AXES]
         for predecessor, successor, before, primitives, after in self._joints:
             pose = _composed(poses[predecessor], before)
             for primitive in primitives:
@@ -389,34 +392,34 @@ def _is_plain(pose: Pose) -> bool:
 
 def _listed(pose: Pose) -> Placed | None:
     """A pose in lists; None for the identity."""
-    placed = pose.R.tolist(), pose.p.tolist()
-    return None if placed == _IDENTITY_LISTS else placed
+    rows = pose.R.tolist(), pose.p.tolist()
+    return None if rows == _IDENTITY_LISTS else rows
 
 
-def _composed(pose: Placed, other: Placed | None) -> Placed:
+def _composed(pose: Placed, second: Placed | None) -> Placed:
     """`ordered_composition`; nothing changes where the second pose is the identity."""
-    if other is None:
+    if second is None:
         return pose
-    return composed(*pose, *other)
+    return composed(*pose, *second)
 
 
 def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:
     """A pose moved by a primitive of a joint."""
     if primitive is Primitive.SPHERICAL:
         return _composed(pose, (rotation_quat(step).tolist(), _ZERO))
-    rows, place = pose
+    rows, position = pose
     axis = primitive.axis
     if not primitive.is_rotation:
         translation = float(step)
-        return rows, [total(row[axis] * translation, d) for row, d in zip(rows, place, strict=True)]
+        return rows, [total(row[axis] * translation, d) for row, d in zip(rows, position, strict=True)]
     c, s = float(step.c), float(step.s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
-    turned = []
+    rotated = []
     for row in rows:
         new = list(row)
         new[i], new[j] = total(row[i] * c, row[j] * s), total(row[j] * c, -(row[i] * s))
-        turned.append(new)
-    return turned, place
+        rotated.append(new)
+    return rotated, position
 
 
 def _cross(a: Vector, b: Vector) -> tuple[float, float, float]:

@@ -22,7 +22,6 @@ from nacelle.dynamics.compliance import (
     stop_of,
     torsions,
     with_forces_between,
-    with_line_springs,
 )
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.state import state_at
@@ -160,7 +159,7 @@ def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
     state = state_at(robot, x, y, v)
     for spring in robot.springs:
         own = state_at(replace(robot, springs=(spring,)), x, y, v)
-        wrenches = with_line_springs(own, ALL_TERMS).external
+        wrenches = with_forces_between(own, ALL_TERMS).external
         poses = [
             (_floats(state.now.motion.poses[b].R), _floats(state.now.motion.poses[b].p))
             for b in spring.bodies

@@ -18,7 +18,8 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.solve.spheres import sphere_forward
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import unwound, unwound_path, within_half_turn
+from nacelle.tree.actuation import unwound, unwrapped
+from nacelle.tree.spanning_tree import nearest_turn
 from support.compare import assert_same
 from support.random_robots.legs import CASES, planar
 from support.stress_robots import STRESS
@@ -273,10 +274,10 @@ def test_the_assembly_may_count_whole_turns(name: str) -> None:
 def test_a_path_has_no_jumps() -> None:
     robot = any_robot("fivebar")
     smooth = np.linspace(0.0, 12.0, 60)[:, None] * [1.0, -0.7] + [0.3, 2.0]
-    found = unwound_path(robot, within_half_turn(smooth), smooth[0])
+    found = unwrapped(nearest_turn(smooth, 0.0), robot.revolute_actuators, smooth[0])
     np.testing.assert_allclose(found, np.unwrap(smooth, axis=0), atol=1e-12)
     np.testing.assert_allclose(
-        unwound(robot, within_half_turn(smooth[-1]), smooth[-1]), smooth[-1], atol=1e-12
+        unwound(robot, nearest_turn(smooth[-1], 0.0), smooth[-1]), smooth[-1], atol=1e-12
     )
 
 

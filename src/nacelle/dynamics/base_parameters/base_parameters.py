@@ -7,13 +7,10 @@ those are the base parameters,
     beta = K z,      Y z = Y_base beta,
 
 and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
-(`transfers`) say why parameters act together, and give the coefficients as symbols.
-
-Groupings as symbols: the coefficients of base parameters as polynomials in coordinates of joints.
-
-Transfers of chosen parameters are added up over legs that share them; Gauss's elimination with constant
-pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters alone.
-What its numbers agree with is written with symbols, all else with numbers.
+(`transfers`) say why parameters act together, and give the coefficients as polynomials in coordinates of
+joints: transfers of chosen parameters are added up over legs that share them, and Gauss's elimination with
+constant pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters
+alone. What its numbers agree with is written with symbols, all else with numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +53,7 @@ def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vect
     for number, transfer in enumerate(transfers):
         alone = all(size[column[k]] == 1 for k in transfer.change if k in column)
         together.setdefault((*transfer.rule, *([str(number)] if alone else [])), []).append(transfer)
-    listed = []
+    vectors = []
     for group in together.values():
         total: dict[int, Polynomial] = {}
         for transfer in group:
@@ -64,8 +61,8 @@ def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vect
                 total[k] = total.get(k, _ZERO) + value
         vector = _chosen(total, choice, column)
         if vector:
-            listed.append(vector)
-    return listed
+            vectors.append(vector)
+    return vectors
 
 
 def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]) -> Vector | None:
@@ -100,7 +97,7 @@ def symbolic_coefficients(
         kept: places of the base parameters.
     """
     rows = [dict(vector) for vector in vectors]
-    order = {k: place for place, k in enumerate(kept)}
+    order = {k: index for index, k in enumerate(kept)}
     solved: dict[int, Vector] = {}
     outside = set(dependent)
 
@@ -151,9 +148,6 @@ def _without(row: Vector, k: int, pivot: Vector) -> Vector:
     return new
 
 
-# ---- base parameters of a robot: the minimal set, its groupings, and how sure the rank is
-
-
 # Changes of parameters of which less than this part lies across all transfers are transfers.
 _NO_TRANSFER = 1e-7
 # A gap below this leaves the rank in doubt.
@@ -201,8 +195,8 @@ class BaseParameters(Shown):
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot the base parameter that it leads; -1 if it leads none."""
-        places = {k: place for place, k in enumerate(self.kept)}
-        return tuple(places.get(k, -1) for k in self.choice.columns)
+        index_of = {k: index for index, k in enumerate(self.kept)}
+        return tuple(index_of.get(k, -1) for k in self.choice.columns)
 
     @property
     def signs(self) -> tuple[int, ...]:
@@ -343,7 +337,7 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
         if joint.successor not in depth:
             depth[joint.successor] = depth.get(joint.predecessor, 0) + 1
     names = linear_parameters(robot).names
-    listed = []
+    ranked = []
     for k, group in enumerate(choice.groups()):
         owner, _, part = names[group[0]].rpartition(".")
         rank = {"payload": 1000}.get(owner.partition(".")[0], 2000)
@@ -351,8 +345,8 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
             rank = depth.get(bodies[owner], 500)
         elif part == "rotor_inertia":
             rank = 1500
-        listed.append((rank, group[0], k))
-    return [k for *_, k in sorted(listed)]
+        ranked.append((rank, group[0], k))
+    return [k for *_, k in sorted(ranked)]
 
 
 def _outside(robot: Robot, choice: Choice, transfers: Sequence[Transfer]) -> Array:
@@ -386,22 +380,22 @@ def _term(polynomial: Polynomial, name: str, legs: list[str]) -> str:
 def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
     """A polynomial, written as a sum over legs where it is one."""
     first = legs[0] if legs else ""
-    own = {
+    terms = {
         atoms: f
         for atoms, f in polynomial.terms.items()
         if any(atom.startswith(f"{first}.") for atom in atoms)
     }
     total: dict[tuple[str, ...], float] = {}
     for leg in legs:
-        for atoms, factor in own.items():
+        for atoms, factor in terms.items():
             total[tuple(leg + atom.removeprefix(first) for atom in atoms)] = factor
     if (
         len(legs) > 1
-        and own
+        and terms
         and {k: round(v, 9) for k, v in total.items()}
         == {k: round(v, 9) for k, v in polynomial.terms.items()}
     ):
-        renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in own.items()}
+        renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in terms.items()}
         return f"sum_j ({polynomial_text(Polynomial(renamed, {}))})"
     text = polynomial_text(polynomial)
     return f"({text})" if len(polynomial.terms) > 1 else text

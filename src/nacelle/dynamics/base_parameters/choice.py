@@ -103,39 +103,39 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
     names, values = parameters.names, parameters.values
     out = _assumed(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
     tied = shared_columns(robot, shared)
-    listed: dict[int, list[int]] = {}
+    members_of: dict[int, list[int]] = {}
     for k in range(len(names)):
         if k not in out:
-            listed.setdefault(tied[k].leader if k in tied else k, []).append(k)
-    E = np.zeros((len(names), len(listed)))
-    for column, group in enumerate(listed.values()):
+            members_of.setdefault(tied[k].leader if k in tied else k, []).append(k)
+    E = np.zeros((len(names), len(members_of)))
+    for column, group in enumerate(members_of.values()):
         E[group, column] = [tied[k].sign if k in tied else 1.0 for k in group]
     return Choice(
-        tuple(_label([names[k] for k in group]) for group in listed.values()),
+        tuple(_label([names[k] for k in group]) for group in members_of.values()),
         E,
-        values[list(listed)] if listed else np.zeros(0),
+        values[list(members_of)] if members_of else np.zeros(0),
         tuple(names[k] for k in sorted(out)),
     )
 
 
-def _assumed(robot: Robot, names: Sequence[str], values: Array, wanted: list[str]) -> set[int]:
+def _assumed(robot: Robot, names: Sequence[str], values: Array, assumptions: list[str]) -> set[int]:
     """Places of parameters that are zero for good."""
-    words = [word for word in wanted if word in ASSUMPTIONS]
-    patterns = [word for word in wanted if word not in ASSUMPTIONS]
+    keywords = [word for word in assumptions if word in ASSUMPTIONS]
+    patterns = [word for word in assumptions if word not in ASSUMPTIONS]
     out: set[int] = set()
-    if "zeros" in words:
+    if "zeros" in keywords:
         out |= set(np.flatnonzero(values == 0.0).tolist())
-    elif "nothing" not in words:
+    elif "nothing" not in keywords:
         massless = {f"{body.name}.{part}" for body in robot.bodies if body.massless for part in INERTIA_NAMES}
         out |= {k for k, name in enumerate(names) if name in massless}
         out |= {k for k, name in enumerate(names) if name.endswith(".rotor_inertia") and values[k] == 0.0}
     for pattern in patterns:
-        met = {k for k, name in enumerate(names) if fnmatchcase(name, pattern)}
-        if not met:
+        matching = {k for k, name in enumerate(names) if fnmatchcase(name, pattern)}
+        if not matching:
             raise ParameterError(
                 f"{robot.name} has no parameter {pattern!r}; {did_you_mean(pattern, (*ASSUMPTIONS, *names))}"
             )
-        out |= met
+        out |= matching
     return out
 
 

@@ -1,6 +1,4 @@
-"""The linear form over generic states, and which of its columns are independent.
-
-The linear form over generic states, in comparable units.
+"""The linear form over generic states, in comparable units, and which of its columns are independent.
 
 Over N states Gamma = Y p is stacked to W (N actuators, parameters), whose rank is the number of base
 parameters ([AGH2005] (22)). So that neither units nor scale decide what is zero, parameters are counted in
@@ -12,10 +10,8 @@ so that inertial forces are of the order of weights. Where friction bends at a r
 as that: beyond it a Stribeck term is nothing, and a smooth sign is 1. Poses are those by which the robot's
 plan is made, and as many more as parameters with static effects (weight, springs) need.
 
-Reduction: which columns of a linear form are independent, and how the others follow from them.
-
-Columns are taken in a given order as long as they are independent of those taken before; with W the form over
-sample states, B the columns that are kept and D the others,
+Columns are taken in a given order as long as they are independent of those taken before; with B the columns
+that are kept and D the others,
 
     W_D = W_B A,      so that      W p = W_B (p_B + A p_D):
 
@@ -125,9 +121,6 @@ def _taken(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, flo
     return kept, Q, least, most
 
 
-# ---- the linear form over generic states, in comparable units
-
-
 # Motions at each sample pose.
 _MOTIONS = 6
 # A column below this part of what columns of its kind are is zero.
@@ -176,7 +169,8 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     Y = model_functions.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
     rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
     W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
-    kinds = [_kind(name) for name in linear_parameters(robot).names]
+    parts = [name.rpartition(".")[2] for name in linear_parameters(robot).names]
+    kinds = ["inertia" if part in INERTIA_NAMES else part for part in parts]
     size = np.linalg.norm(W, axis=0)
     largest: dict[str, float] = {}
     for kind, length in zip(kinds, size.tolist(), strict=True):
@@ -205,8 +199,3 @@ def units(robot: Robot) -> Array:
         else:
             sizes.append(gears[owner] ** -2 if part == "rotor_inertia" else 1.0)
     return np.array(sizes)
-
-
-def _kind(name: str) -> str:
-    part = name.rpartition(".")[2]
-    return "inertia" if part in INERTIA_NAMES else part

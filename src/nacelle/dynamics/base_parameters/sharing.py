@@ -1,11 +1,9 @@
 """Legs that share their parameters: which parameters are one, and with which sign.
 
-What is shared is what a caller says, or else the description's key `shared` (`nacelle.model.shared`).
-
-Legs that are mirror images: which parameters of one are those of the other, and with which sign.
-
-At a symmetric pose of the nacelle a reflection M of space, x -> x - 2 n (n . x - d), takes the frames of the
-bodies of one leg to those of the other: origins to origins, and axes to axes or their opposites,
+What is shared is what a caller says, or else the description's key `shared` (`nacelle.model.shared`). Of legs
+that are mirror images the parameters are equal up to signs: at a symmetric pose of the nacelle a reflection M
+of space, x -> x - 2 n (n . x - d), takes the frames of the bodies of one leg to those of the other: origins
+to origins, and axes to axes or their opposites,
 
     R_b'^T M R_b = diag(s),        s = +-1 for each axis of the body,
 
@@ -34,18 +32,18 @@ import numpy as np
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.motion import solved
-from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.pose_input import displace_pose, reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.model.shared import WORDS, named_leg, sharing_faults, structure_difference
-from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import joint_axes
+from nacelle.tree.closure import closure_frames
+from nacelle.tree.spanning_tree import TreeMotion
 
 # Distances over the robot's size, and entries of directions, that are rounding of iterated poses.
 _ROUNDING = 1e-6
@@ -81,14 +79,14 @@ class _MirrorImages:
         first: one leg.
         other: the other.
         mirror: the reflection of the first to the other.
-        poses: of all bodies.
+        motion: the tree at that pose.
     """
 
     robot: Robot
     first: Leg
     other: Leg
     mirror: _Reflection
-    poses: list[Pose]
+    motion: TreeMotion
 
     def refusal(self, reason: str) -> ParameterError:
         """The error that they are no mirror images."""
@@ -96,33 +94,38 @@ class _MirrorImages:
 
     def axis_signs(self, body: int, image: int) -> Array:
         """The signs s (3,) of the axes of a body of the first leg in its image."""
-        pose, placed, name = self.poses[body], self.poses[image], self.robot.bodies[image].name
-        off = float(np.linalg.norm(self.mirror.point(pose.p) - placed.p))
+        pose, end, name = self.motion.poses[body], self.motion.poses[image], self.robot.bodies[image].name
+        off = float(np.linalg.norm(self.mirror.point(pose.p) - end.p))
         if not off <= _ROUNDING * self.robot.size:
             raise self.refusal(f"{name} is {off:.3g} m from where it would be")
-        S = placed.R.T @ self.mirror.direction(pose.R)
+        S = end.R.T @ self.mirror.direction(pose.R)
         s = np.round(np.diag(S))
         if np.max(np.abs(S - np.diag(s))) > _ROUNDING:
             raise self.refusal(f"the axes of {name} are not those of its image or their opposites")
         return np.asarray(s)
 
-    def rate_signs(self, own: Joint, its: Joint) -> dict[str, float]:
+    def rate_signs(self, joint: Joint, twin: Joint) -> dict[str, float]:
         """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
-        start, end = _place(self.poses, own), _place(self.poses, its)
-        off = self.mirror.point(start) - end
+        frames, image_frames = closure_frames(joint, self.motion), closure_frames(twin, self.motion)
+        off = self.mirror.point(frames[0].p) - image_frames[0].p
+        axes = zip(
+            joint.primitives, joint_axes(joint, *frames), joint_axes(twin, *image_frames), strict=False
+        )
         signs = {}
-        for axis in own.friction_axes:
-            if axis is Primitive.SPHERICAL:
+        for primitive, axis, image in axes:
+            if primitive is Primitive.SPHERICAL:
                 continue
-            a, b = _direction(self.poses, own, axis), _direction(self.poses, its, axis)
+            a, b = axis.directions[:, 0], image.directions[:, 0]
             e = float(self.mirror.direction(a) @ b)
             if abs(abs(e) - 1.0) > _ROUNDING:
-                raise self.refusal(f"the axis {axis} of {its.name} is not parallel to that of its image")
-            signs[str(axis)] = float(np.sign(-e if axis.is_rotation else e))
-            if own.kind in _ALONG_AXIS:
+                raise self.refusal(
+                    f"the axis {primitive} of {twin.name} is not parallel to that of its image"
+                )
+            signs[str(primitive)] = float(np.sign(-e if primitive.is_rotation else e))
+            if joint.kind in _ALONG_AXIS:
                 off = off - b * (b @ off)
-        if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
-            raise self.refusal(f"{its.name} is {np.linalg.norm(off):.3g} m from where it would be")
+        if joint.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * self.robot.size:
+            raise self.refusal(f"{twin.name} is {np.linalg.norm(off):.3g} m from where it would be")
         return signs
 
 
@@ -146,10 +149,10 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
             signs[f"{robot.bodies[body].name}.{part}"] = float(np.prod([s["xyz".index(c)] for c in axes]))
     pairs = zip((*first.joints, *first.closures), (*other.joints, *other.closures), strict=True)
     for joint, image in pairs:
-        own, its = robot.joints[joint], robot.joints[image]
-        for axis, sign in images.rate_signs(own, its).items():
+        first_joint, other_joint = robot.joints[joint], robot.joints[image]
+        for axis, sign in images.rate_signs(first_joint, other_joint).items():
             for part in ("constant", "stiffness*rest"):
-                signs[f"{own.name}.{axis}.{part}"] = sign
+                signs[f"{first_joint.name}.{axis}.{part}"] = sign
     return signs
 
 
@@ -157,69 +160,64 @@ def _refused(first: Leg, other: Leg, reason: str) -> ParameterError:
     return ParameterError(f"{other.name} is no mirror image of {first.name}: {reason}")
 
 
-def _poses(robot: Robot, x: Array) -> list[Pose]:
-    """Poses of all bodies at a pose (nx,) of the nacelle."""
+def _tree_at(robot: Robot, x: Array) -> TreeMotion:
+    """The tree at a pose (nx,) of the nacelle."""
     with np.errstate(all="ignore"):
         pose, y, _ = solved(robot, x)
-        placed = configuration(robot, pose, y).motion.poses
-    return [Pose(np.asarray(part.R, dtype=float), np.asarray(part.p, dtype=float)) for part in placed]
+        return configuration(robot, pose, y).motion
 
 
 def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
     """Two legs at the symmetric pose that is nearest to the reference."""
     x = reference_pose(robot)
-    poses = _poses(robot, x)
-    mirror = _reflection(robot, poses, first, other)
+    motion = _tree_at(robot, x)
+    mirror = _reflection(robot, motion, first, other)
 
-    def missed(at: list[Pose]) -> Array:
+    def missed(at: TreeMotion) -> Array:
         """How far the points of one leg are from the images of the other's, over the robot's size."""
         images = [mirror.point(point) for point in _points(robot, at, first)]
         return np.ravel(np.array(images) - _points(robot, at, other)) / robot.size
 
     units = twist_units(robot)
     for _ in range(_ITERATIONS):
-        off = missed(poses)
+        off = missed(motion)
         if not np.max(np.abs(off)) > 0.01 * _ROUNDING:
             break
         steps = _STEP * np.diag(units)
-        J = np.stack([missed(_poses(robot, _moved(robot, x, step))) - off for step in steps], axis=1) / _STEP
+        changes = [missed(_tree_at(robot, displace_pose(robot, x, step))) - off for step in steps]
+        J = np.stack(changes, axis=1) / _STEP
         if not np.all(np.isfinite(J)):
             break
         step = -units * np.linalg.lstsq(J, off, rcond=1e-6)[0]
         for part in _PARTS:
-            reached = _moved(robot, x, part * step)
-            placed = _poses(robot, reached)
-            if np.all(np.isfinite(missed(placed))):
-                x, poses = reached, placed
+            reached = displace_pose(robot, x, part * step)
+            there = _tree_at(robot, reached)
+            if np.all(np.isfinite(missed(there))):
+                x, motion = reached, there
                 break
         else:
             raise _refused(first, other, "no symmetric pose is within reach")
-    return _MirrorImages(robot, first, other, mirror, poses)
+    return _MirrorImages(robot, first, other, mirror, motion)
 
 
-def _moved(robot: Robot, x: Array, step: Array) -> Array:
-    """A pose (nx,) moved by a step (n,) of its coordinates, a rotation vector where it has a quaternion."""
-    layout = layout_of(robot.motion)
-    plain = x[list(layout.linear_x)] + step[list(layout.linear_v)]
-    if layout.quaternion is None or layout.angular is None:
-        return layout.join_x(plain, None)
-    return layout.join_x(plain, quat_multiply(quat_exp(step[layout.angular]), x[layout.quaternion]))
-
-
-def _points(robot: Robot, poses: list[Pose], leg: Leg) -> Array:
+def _points(robot: Robot, motion: TreeMotion, leg: Leg) -> Array:
     """Points of a leg (points, 3), base axes: origins of its bodies, and centres of its joints."""
     joints = [robot.joints[joint] for joint in (*leg.joints, *leg.closures)]
-    centred = [joint for joint in joints if joint.kind not in (*_ALONG_AXIS, JointKind.PRISMATIC)]
-    return np.array([*(poses[body].p for body in leg.bodies), *(_place(poses, joint) for joint in centred)])
+    centres = [
+        closure_frames(joint, motion)[0].p
+        for joint in joints
+        if joint.kind not in (*_ALONG_AXIS, JointKind.PRISMATIC)
+    ]
+    return np.array([*(motion.poses[body].p for body in leg.bodies), *centres])
 
 
-def _reflection(robot: Robot, poses: list[Pose], first: Leg, other: Leg) -> _Reflection:
+def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Reflection:
     """The reflection between the first joints of two legs on the base, or else between their bodies."""
     pairs = []
     for a, b in zip(first.joints, other.joints, strict=True):
         if robot.joints[a].predecessor == robot.joints[b].predecessor == BASE:
             pairs.append([np.asarray(robot.joints[k].frame_predecessor.p, dtype=float) for k in (a, b)])
-    pairs += [[poses[a].p, poses[b].p] for a, b in zip(first.bodies, other.bodies, strict=True)]
+    pairs += [[motion.poses[k].p for k in pair] for pair in zip(first.bodies, other.bodies, strict=True)]
     for start, end in pairs:
         length = float(np.linalg.norm(end - start))
         if length > _ROUNDING * robot.size:
@@ -231,23 +229,6 @@ def _reflection(robot: Robot, poses: list[Pose], first: Leg, other: Leg) -> _Ref
         "all their bodies have the same origins at the reference pose, so that the plane is not determined; "
         "place their frames apart",
     )
-
-
-def _place(poses: list[Pose], joint: Joint) -> Array:
-    """Where a joint's frame is on its predecessor, base axes (3,)."""
-    pose = poses[joint.predecessor]
-    return np.asarray(pose.p + pose.R @ np.asarray(joint.frame_predecessor.p, dtype=float))
-
-
-def _direction(poses: list[Pose], joint: Joint, axis: str) -> Array:
-    """The direction (3,) of one of a joint's axes, base axes; the second of a universal joint moves along."""
-    late = joint.kind is JointKind.SPHERICAL_PLANAR or (joint.kind is JointKind.UNIVERSAL and axis == "ry")
-    body = joint.successor if late else joint.predecessor
-    frame = joint.frame_successor if late else joint.frame_predecessor
-    return np.asarray(poses[body].R @ np.asarray(frame.R, dtype=float)[:, "xyz".index(axis[1])])
-
-
-# ---- legs that share their parameters: which parameters are one, and with which sign
 
 
 # Values that differ by less than this part of them are one.
@@ -320,20 +301,20 @@ def _sharings(robot: Robot, shared: object) -> list[Sharing]:
     if shared == "mirrored":
         return _mirrored(robot)
     if isinstance(shared, str) or not isinstance(shared, Iterable):
-        words = (*WORDS, "nothing")
-        hint = did_you_mean(shared, words) if isinstance(shared, str) else ""
+        choices = (*WORDS, "nothing")
+        hint = did_you_mean(shared, choices) if isinstance(shared, str) else ""
         raise ParameterError(
-            f"shared is {', '.join(map(repr, words))} or lists of names of legs, got {shared!r}"
+            f"shared is {', '.join(map(repr, choices))} or lists of names of legs, got {shared!r}"
             + (f"; {hint}" if hint else "")
         )
-    lists = [[given] if isinstance(given, str) else list(given) for given in shared]
+    lists = [[entry] if isinstance(entry, str) else list(entry) for entry in shared]
     faults = sharing_faults(robot, lists)
     if faults:
         raise ParameterError(
             f"{robot.name}: {faults[0].message}" + f"; {faults[0].hint}" * bool(faults[0].hint)
         )
     by_name = {leg.name: leg for leg in robot.legs}
-    return [_listed([named_leg(text) for text in listed], by_name, robot) for listed in lists]
+    return [_listed([named_leg(text) for text in names], by_name, robot) for names in lists]
 
 
 def _listed(names: Sequence[tuple[str, bool]], by_name: dict[str, Leg], robot: Robot) -> Sharing:
@@ -367,7 +348,7 @@ def _mirrored(robot: Robot) -> list[Sharing]:
             reasons.append(str(error))
             continue
         images[i, j] = {name.removeprefix(f"{legs[i].name}."): sign for name, sign in signs.items()}
-    found, left = [], list(range(len(legs)))
+    sharings, left = [], list(range(len(legs)))
     while left:
         start = left.pop(0)
         reached = _reached(legs, start, images)
@@ -379,11 +360,11 @@ def _mirrored(robot: Robot) -> list[Sharing]:
             if k != start
         ]
         if others:
-            found.append(Sharing(first, others))
-    if not found:
+            sharings.append(Sharing(first, others))
+    if not sharings:
         why = f": {reasons[0]}" if reasons else ""
         raise ParameterError(f"no two legs of {robot.name} are mirror images of each other{why}")
-    return found
+    return sharings
 
 
 def _reached(
@@ -424,30 +405,30 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
     Friction, rotors and springs whose values differ in one of the legs stay apart.
     """
     names, values = parameters.names, parameters.values
-    place = {name: k for k, name in enumerate(names)}
+    index_of = {name: k for k, name in enumerate(names)}
     first = sharing.first
     bodies = {robot.bodies[body].name for body in first.bodies}
     tied: dict[int, SharedParameter] = {}
     for name in [name for name in names if name.startswith(f"{first.name}.")]:
         owner, _, part = name.rpartition(".")
-        own = place[name]
+        leader = index_of[name]
         followers = []
         for leg, signs in sharing.others:
-            other = place.get(leg.name + name.removeprefix(first.name))
-            if other is None:
+            index = index_of.get(leg.name + name.removeprefix(first.name))
+            if index is None:
                 raise ParameterError(
                     f"{leg.name} has no {name.removeprefix(first.name)[1:]}, as {first.name} has"
                 )
-            followers.append((other, signs.get(name, 1.0)))
-        differ = [other for other, sign in followers if not _same(values[other], sign * values[own])]
+            followers.append((index, signs.get(name, 1.0)))
+        differ = [index for index, sign in followers if not _same(values[index], sign * values[leader])]
         if differ and owner in bodies and part in INERTIA_NAMES:
             mirrored = dict(followers)[differ[0]] < 0.0
             raise ParameterError(
-                f"{names[differ[0]]} is {values[differ[0]]:g}, {name} is {values[own]:g}: legs that share "
+                f"{names[differ[0]]} is {values[differ[0]]:g}, {name} is {values[leader]:g}: legs that share "
                 f"parameters have {'opposite ones, as mirror images' if mirrored else 'the same'}"
             )
         if not differ:
-            tied |= {other: SharedParameter(own, sign) for other, sign in followers}
+            tied |= {index: SharedParameter(leader, sign) for index, sign in followers}
     return tied
 
 

@@ -1,10 +1,19 @@
 """Transfers: changes of the parameters that leave all forces as they are, by the rules of mechanics.
 
-A mass at a point of one body counts as a mass at a point of another that moves alike (`BodyMotions`), and
-so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between
-the two bodies, ten where they move alike in all points; where only directions turn alike, second moments
-along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with
-the platform, and what loops add to them.
+Points r_a of body a and r_b of body b move alike where their velocities are equal in every state,
+
+    v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
+
+a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
+may still be directions e_a, e_b that turn alike. Of neighbours these are the points of their joint: the
+centre of a universal or spherical one, the axis of a revolute one; two bodies on a prismatic joint share all
+directions. Loops join bodies that are no neighbours: the rods of a parallelogram may move alike in all
+points, and every point of a platform that does not turn moves as the tips of the legs do.
+
+A mass at r_b counts as a mass at r_a, and so does what follows from masses at such points: with k directions
+1 + k + k (k + 1) / 2 numbers pass between the two bodies, ten where they move alike in all points; where only
+directions turn alike, second moments along them. These are the rules of [AGH2005] (21)-(23) for revolute and
+prismatic joints, its grouping with the platform, and what loops add to them.
 
 What counts on the base has no effect. Neither have, on a body that turns about one direction n at most, the
 first moment along n and all of the inertia but n I n; nor n I n, on one that never turns about n; nor, on one
@@ -13,25 +22,9 @@ line. A rod with an idle spin is known by its mass, first moment along it and in
 counts as inertia of a link where their energies are the same; of two joints that move in proportion the
 friction is felt as one.
 
-A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
-
-Which points of two bodies move alike, over all motions of a robot.
-
-Points r_a of body a and r_b of body b move alike where their velocities are equal in every state,
-
-    v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
-
-a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
-may still be directions e_a, e_b that turn alike. A mass at r_b then counts as a mass at r_a. Of neighbours
-these are the points of their joint: the centre of a universal or spherical one, the axis of a revolute one;
-two bodies on a prismatic joint share all directions. Loops join bodies that are no neighbours: the rods of a
-parallelogram may move alike in all points, and every point of a platform that does not turn moves as the tips
-of the legs do.
-
-Polynomials in coordinates of joints, so that groupings can be read: `m_3 (y^2 + z^2)`, not `0.0128 m_3`.
-
-A polynomial is a sum of products of atoms, each with a factor; an atom is one coordinate of a joint's point
-in the frame of a body, and has a value.
+A transfer is a vector over the parameters. Its coefficients are polynomials in coordinates of joints, so that
+groupings can be read, `m_3 (y^2 + z^2)` and not `0.0128 m_3`: sums of products of atoms, each with a factor;
+an atom is one coordinate of a joint's point in the frame of a body, and has a value.
 """
 
 from __future__ import annotations
@@ -166,7 +159,7 @@ def sampled_twists(robot: Robot) -> BodyMotions:
     return BodyMotions(
         np.array(R, dtype=float),
         np.array(J, dtype=float),
-        {axis: np.ravel(listed) for axis, listed in rates.items()},
+        {axis: np.ravel(values) for axis, values in rates.items()},
         float(robot.size),
     )
 
@@ -178,16 +171,16 @@ def neighbours(robot: Robot) -> list[tuple[int, int, int | None]]:
     the base or on the nacelle.
     """
     nacelle = set(robot.nacelle.bodies)
-    listed: dict[frozenset[int], tuple[int, int, int | None]] = {}
+    pairs: dict[frozenset[int], tuple[int, int, int | None]] = {}
     for number, joint in enumerate(robot.joints):
         a, b = joint.predecessor, joint.successor
         if b in nacelle and a not in nacelle and a != BASE:
             a, b = b, a
-        listed.setdefault(frozenset((a, b)), (a, b, number))
+        pairs.setdefault(frozenset((a, b)), (a, b, number))
     for b in range(1, len(robot.bodies)):
         for a in range(b):
-            listed.setdefault(frozenset((a, b)), (a, b, None))
-    return list(listed.values())
+            pairs.setdefault(frozenset((a, b)), (a, b, None))
+    return list(pairs.values())
 
 
 # ---- polynomials in coordinates of joints
@@ -278,9 +271,6 @@ def number_text(value: float) -> str:
     return str(whole) if abs(value - whole) < _WHOLE * max(1.0, abs(value)) else f"{value:.6g}"
 
 
-# ---- transfers
-
-
 _NOTHING = 1e-9
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 Ten = list[Polynomial]
@@ -362,11 +352,11 @@ class Transfers:
         yield from self._rods()
         yield from self._rotors()
         yield from self._frictions()
-        for name, place in self._place.items():
+        for name, index in self._place.items():
             # A spring's preload is a constant force, as friction has it that pulls one way.
             constant = self._place.get(name.replace("stiffness*rest", "constant"))
             if name.endswith(".stiffness*rest") and constant is not None:
-                yield Transfer(("preload", name), {place: ONE, constant: ONE})
+                yield Transfer(("preload", name), {index: ONE, constant: ONE})
 
     def _along(self, bond: Bond, joint: int | None) -> Iterator[Transfer]:
         """What passes from b to a."""
@@ -386,13 +376,13 @@ class Transfers:
         """Points of a and b that move alike; named after the joint where it has them."""
         assert bond.point is not None
         if joint is not None:
-            own = self._robot.joints[joint]
-            sides = {own.predecessor: own.frame_predecessor.p, own.successor: own.frame_successor.p}
+            hinge = self._robot.joints[joint]
+            sides = {hinge.predecessor: hinge.frame_predecessor.p, hinge.successor: hinge.frame_successor.p}
             points = np.array([sides[bond.a], sides[bond.b]], dtype=float)
             if self._motions.moves_alike(bond, points):
                 away = np.max(np.abs(points), axis=1) > _NOTHING * self._motions.size
                 return [
-                    self._named(own.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
+                    self._named(hinge.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
                     for body, p, far in zip((bond.a, bond.b), points, away, strict=True)
                 ]
         return [_numbers(p) for p in bond.point]
@@ -481,8 +471,8 @@ class Transfers:
         rods = rods_of(forms, find_rods(mechanism_of(robot)))
         for body, rod in rods.items():
             name = robot.bodies[body].name
-            places = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
-            A = np.asarray(coefficients(rod.masses, len(self._place))[:, places], dtype=float)
+            indices = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
+            A = np.asarray(coefficients(rod.masses, len(self._place))[:, indices], dtype=float)
             scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
             null = np.linalg.svd(A * scale)[2][3:] * scale
             for i, row in enumerate(echelon(null / scale) * scale):
@@ -498,8 +488,8 @@ class Transfers:
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
         for j, joint in enumerate(robot.joints):
-            place = self._place.get(f"{joint.name}.rotor_inertia")
-            if place is None:
+            index = self._place.get(f"{joint.name}.rotor_inertia")
+            if index is None:
                 continue
             factor = -(float(joint.gear_ratio) ** 2)
             sides = [(joint.successor, joint.frame_successor), (joint.predecessor, joint.frame_predecessor)]
@@ -518,37 +508,37 @@ class Transfers:
                     ten = [1.0, *[0.0] * 9]
                 if alike:
                     change = self._on(body, _numbers(factor * np.array(ten)))
-                    yield Transfer(("rotor", self._general(body)), {place: ONE, **change})
+                    yield Transfer(("rotor", self._general(body)), {index: ONE, **change})
                     break
 
     def _frictions(self) -> Iterator[Transfer]:
         """Friction of the same form in joints that move in proportion: of rates, q_i' = c q_j'."""
         robot = self._robot
-        listed: list[tuple[Array, str, str]] = []
+        axis_rates: list[tuple[Array, str, str]] = []
         for (j, number), rate in self._motions.rates.items():
             axis = robot.joints[j].friction_axes[number]
             prefix = f"{robot.joints[j].name}.{axis}."
             for form in ("viscous", "coulomb"):
                 if prefix + form in self._place:
                     # Rotations, translations and spherical joints apart.
-                    listed.append((rate, prefix + form, f"{axis[0]}{form}"))
+                    axis_rates.append((rate, prefix + form, f"{axis[0]}{form}"))
         largest = {
-            form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
-            for _, _, form in listed
+            form: max(np.max(np.abs(rate)) for rate, _, kind in axis_rates if kind == form)
+            for _, _, form in axis_rates
         }
-        for i, (rate, name, form) in enumerate(listed):
+        for i, (rate, name, form) in enumerate(axis_rates):
             if np.max(np.abs(rate)) <= _NOTHING * largest[form]:
                 yield Transfer(("no effect", name), {self._place[name]: ONE})
                 continue
-            for other, first, kind in listed[:i]:
+            for first_rate, first, kind in axis_rates[:i]:
                 if (
                     kind != form
-                    or len(other) != len(rate)
-                    or np.max(np.abs(other)) <= _NOTHING * largest[form]
+                    or len(first_rate) != len(rate)
+                    or np.max(np.abs(first_rate)) <= _NOTHING * largest[form]
                 ):
                     continue
-                c = float(rate @ other) / float(other @ other)
-                if np.max(np.abs(rate - c * other)) <= _NOTHING * np.max(np.abs(rate)):
+                c = float(rate @ first_rate) / float(first_rate @ first_rate)
+                if np.max(np.abs(rate - c * first_rate)) <= _NOTHING * np.max(np.abs(rate)):
                     factor = c * c if form.endswith("viscous") else abs(c)
                     change = {self._place[name]: ONE, self._place[first]: Polynomial.number(-factor)}
                     yield Transfer(("friction", name, first), change)

@@ -1,49 +1,36 @@
 """Exact derivatives of the dynamics, from the traced program.
 
-The physics is traced and differentiated on its graph, where a solve is one node; the result is compiled and
-kept like any other function. One residual is enough for all, that of the equations of motion along the
-reduced twist,
-
-    R = F(x, v, a) - A^T tau - L(x),      A = J_r^-1,
-
-L what external wrenches give (constant in base axes, so it changes with the pose alone), its derivatives with
-respect to the pose along the tangent (`tangent`). Where R = 0,
-
-    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
-
-By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
-columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
-instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
-large batches alone. By the robot's numbers, which are many, it is differentiated in reverse.
-
-The tangent of the pose: how coordinates and unknowns change along the reduced twist.
-
-A function of the pose is differentiated along the n entries of the reduced twist: translations, small
-rotations about the base's axes, joints of the nacelle,
-
-    d f / d pose [:, k]  =  d/de f(x (+) e e_k).
-
-x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
-the closure equations (the implicit function theorem), and that is what the joint rates say, since u = U v.
-
-Derivatives on the graph of a trace, by inputs or along the tangent of the pose.
-
-A trace is a list of operations z_k = f_k(z_i, z_j). With a direction, dz of the inputs, every operation adds
+A trace is a list of operations z_k = f_k(z_i, z_j), among them solves. With a direction, dz of the inputs,
+every operation adds
 
     forward   dz_k = (df_k/dz_i) dz_i + (df_k/dz_j) dz_j            a column of the Jacobian for a direction
     reverse   c_i += c_k df_k/dz_i                                  a row for a value, from the end backwards
 
 so few directions (the pose, the twist) are pushed forward, and many inputs (the robot's numbers) are pulled
-back. Along the tangent e (n,) of the pose the inputs move by dx = X e (nx,) and dy = Y e (ny,), quaternions
-by [e; 0] o q / 2; unknowns y that iteration finds satisfy r(y, p) = 0, so dy/dp = -r_y^-1 r_p, which is the
-derivative of Newton's step.
+back; the result is compiled and kept like any other function. One residual is enough for all, that of the
+equations of motion along the reduced twist (n,), base axes, SI units,
 
-Operating points: states of motion with the actuator forces and the acceleration that belong together.
+    R = F(x, v, a) - A^T tau - L(x),      F = M a + h(x, v),      A = J_r^-1,
 
-    F(x, v, a) = M a + h(x, v) = J_r^-T tau + L
+M mass matrix, h bias, L what external wrenches give (constant in base axes, so it changes with the pose
+alone). At an operating point R = 0: inverse dynamics gives tau (actuators,) where a = dv/dt (n,) is given,
+forward dynamics a otherwise. There
 
-holds along the reduced twist (n,), M mass matrix, h bias, L external wrenches: inverse dynamics gives tau
-(actuators,) where a = dv/dt (n,) is given, forward dynamics a otherwise. Base axes, SI units.
+    inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
+
+A function of the pose is differentiated along its tangent, the n entries of the reduced twist: translations,
+small rotations about the base's axes, joints of the nacelle,
+
+    d f / d pose [:, k]  =  d/de f(x (+) e e_k).
+
+x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
+the closure equations r(y, p) = 0 (the implicit function theorem), and that is what the joint rates say, since
+u = U v; by other inputs dy/dp = -r_y^-1 r_p is the derivative of Newton's step.
+
+By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
+columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
+instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
+large batches alone.
 """
 
 from __future__ import annotations
@@ -136,13 +123,13 @@ def operating_point(
     """
     v, a = twist_and_derivative(robot, v, a)
     terms = {"friction": physics.friction, "smooth": physics.smooth}
-    given: dict[str, Any] = {"external": external, "guess": guess, **terms}
+    options: dict[str, Any] = {"external": external, "guess": guess, **terms}
     if tau is None:
-        held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)
+        held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **options)
         a = a if held.acceleration is None else held.acceleration
         return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
     tau = checked_forces(robot, tau)
-    driven = forward_dynamics(robot, x, v, tau, **given)
+    driven = forward_dynamics(robot, x, v, tau, **options)
     return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
 
 
@@ -213,15 +200,12 @@ class DerivativeTape:
 
     def _rows(self, value: Array, inputs: Array) -> Array:
         one = self.graph.const(1.0)
-        wanted = [symbol.index for symbol in inputs]
-        rows = [reverse(self.graph, {node_of(self.graph, entry): one}, wanted) for entry in value]
+        indices = [symbol.index for symbol in inputs]
+        rows = [reverse(self.graph, {node_of(self.graph, entry): one}, indices) for entry in value]
         return np.array([[self._symbol(node) for node in row] for row in rows], dtype=object)
 
     def _symbol(self, node: int | None) -> Scalar:
         return 0.0 if node is None else Symbol(self.graph, node)
-
-
-# ---- exact derivatives of the dynamics, from the traced program
 
 
 Kind = Literal["inverse", "forward"]
@@ -290,10 +274,10 @@ def residual_along(
     **options: Any,
 ) -> dict[str, Array]:
     """Derivatives of R, of A z and, with `active`, of A a + bias along [dx; dy; dv]; traced only."""
-    made = _Residual(robot, point, wrench, **options)
+    residual = _Residual(robot, point, wrench, **options)
     tape = DerivativeTape(robot, point.x, point.y)
     seed = tape.seed(np.concatenate([point.x, point.y, point.v]), direction)
-    values = {"R": made.R, "Az": made.A @ z} | ({"active": made.rates} if active else {})
+    values = {"R": residual.R, "Az": residual.A @ z} | ({"active": residual.rates} if active else {})
     return {name: tape.along(value, [seed])[..., 0] for name, value in values.items()}
 
 
@@ -310,12 +294,12 @@ def residual_derivatives(
 ) -> dict[str, Array]:
     """R, and derivatives of R and A z by the robot's numbers p of the `groups`; traced only."""
     robot = robot.with_symbols(p, *groups)
-    made = _Residual(robot, point, wrench, **options)
+    residual = _Residual(robot, point, wrench, **options)
     tape = DerivativeTape(robot, point.x, point.y)
     geometry = "geometry" in groups
-    results = {"R": made.R, "parameters": tape.by_parameters(made.R, p, geometry)}
+    results = {"R": residual.R, "parameters": tape.by_parameters(residual.R, p, geometry)}
     if geometry:
-        results["A_parameters"] = tape.by_parameters(made.A @ z, p, geometry)
+        results["A_parameters"] = tape.by_parameters(residual.A @ z, p, geometry)
     return results
 
 
@@ -365,17 +349,17 @@ def differentiate(
         R (..., n), M, A, margins; "pose" and "twist" (..., n, n) of R, "A_pose" of A z; "active" with
         "active_pose" and "active_twist", "turn"; "parameters" (..., n, numbers) and "A_parameters".
     """
-    given = checked_wrenches(robot, external)
+    wrenches = checked_wrenches(robot, external)
     options: dict[str, Any] = {"physics": physics}
     wrench = np.zeros((0, 6))
-    if given:
-        options["loaded"] = tuple(sorted(given))
-        wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
+    if wrenches:
+        options["loaded"] = tuple(sorted(wrenches))
+        wrench = np.stack(np.broadcast_arrays(*(wrenches[body] for body in sorted(wrenches))), axis=-2)
     z = np.zeros(robot.motion.n) if z is None else z
-    asked = options | {"active": True} if active else options
-    results = dict(_compiled(residual_at_point, robot, ("wrench",), **asked)(wrench, *point))
+    point_options = options | {"active": True} if active else options
+    results = dict(_compiled(residual_at_point, robot, ("wrench",), **point_options)(wrench, *point))
     X, Y = results.pop("X"), results.pop("Y")
-    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), **asked)
+    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), **point_options)
     n = robot.motion.n
     # The 2n directions, a sample each: along the tangent of the pose, then by the entries of the twist.
     batch = X.shape[:-2]
@@ -397,8 +381,8 @@ def differentiate(
     if active:
         results |= {"active_pose": columns["active"][..., :n], "active_twist": columns["active"][..., n:]}
     if groups:
-        own = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), groups=groups, **options)
-        results |= own(z, robot.parameter_vector(*groups), wrench, *point)
+        by_parameters = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), groups=groups, **options)
+        results |= by_parameters(z, robot.parameter_vector(*groups), wrench, *point)
     return results
 
 
@@ -480,16 +464,16 @@ def dynamics_derivatives(
     names = robot.parameter_names(*required) if required else ()
     free = (numbers,) if isinstance(numbers, str) else tuple(numbers or ())
     slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
-    places = _places(robot)
-    groups = tuple(g for g in GROUPS if g in required or np.any(slopes[places[g]]))
-    given: dict[str, Any] = {"external": external, "physics": Physics(friction, smooth)}
+    slices = _places(robot)
+    groups = tuple(g for g in GROUPS if g in required or np.any(slopes[slices[g]]))
+    options: dict[str, Any] = {"external": external, "physics": Physics(friction, smooth)}
     inverse = kind == "inverse"
     if inverse:
         require_driven(robot, "derivatives of inverse dynamics need")
     forces = None if inverse else checked_forces(robot, w)
-    point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **given)
+    point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **options)
     z = _least_norm_factor(robot, point) if inverse else None
-    results = differentiate(robot, point, z, groups=groups, **given)
+    results = differentiate(robot, point, z, groups=groups, **options)
     for value in results.values():
         value[failed(flags)] = np.nan
     by = _by_inverse(results, shifted=z is not None) if inverse else _by_forward(results)
@@ -554,14 +538,14 @@ def _by_numbers(
     """
     if results is None:
         return {}
-    places = _places(robot)
-    sizes = [places[group].stop - places[group].start for group in groups]
+    slices = _places(robot)
+    sizes = [slices[group].stop - slices[group].start for group in groups]
     parts = dict(zip(groups, np.split(results, np.cumsum(sizes)[:-1], axis=-1), strict=True))
     result = {}
     if required:
         result["parameters"] = np.concatenate([parts[group] for group in required], axis=-1)
     if slopes is not None:
-        result["numbers"] = results @ np.concatenate([slopes[places[group]] for group in groups])
+        result["numbers"] = results @ np.concatenate([slopes[slices[group]] for group in groups])
     return result
 
 

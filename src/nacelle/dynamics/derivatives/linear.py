@@ -166,10 +166,10 @@ def linearise(
     require_inertia(robot)
     physics = Physics(friction, smooth)
     width = (physics.smooth or SMOOTH) if physics.friction else None
-    given: dict[str, Any] = {"external": external, "physics": replace(physics, smooth=width)}
-    point, flags = operating_point(robot, x, v, tau=tau, **given)
+    options: dict[str, Any] = {"external": external, "physics": replace(physics, smooth=width)}
+    point, flags = operating_point(robot, x, v, tau=tau, **options)
     v, a = point.v, point.a
-    results = differentiate(robot, point, v, active=True, **given)
+    results = differentiate(robot, point, v, active=True, **options)
     for value in results.values():
         value[failed(flags)] = np.nan
     A, M = results["A"], results["M"]

@@ -132,7 +132,7 @@ def second_rates(motion: Moved) -> Array:
     mechanism = mechanism_of(plan.extended.robot)
     tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
     second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
-    spins = [value for leg in spin_biases(mechanism.rate_structure, tree, velocity) for value in leg]
+    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
     return pack([*second, *spins])[list(plan.rows)]
 
 

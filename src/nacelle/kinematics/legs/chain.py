@@ -7,10 +7,8 @@ are constant frames between them. W is the leg's end, the frame of the closure o
 A joint with several axes gives several letters; a body hangs behind the last letter of the joint that carries
 it.
 
-How the axes of two joints on one body lie to each other, and the one tolerance of recognition.
-
-X = (R, p) is the frame of the second joint in that of the first, on the body between them; axes are z. The
-second axis has the direction e = R z = (R_02, R_12, R_22), so that, within the tolerance,
+With X = (R, p) the frame of the second of two joints in that of the first, on the body between them, the
+second axis has the direction e = R z = (R_02, R_12, R_22), so that, within the one tolerance of recognition,
 
     parallel        R_02 = R_12 = 0                          coaxial    and p_x = p_y = 0
     perpendicular   R_22 = 0                                 crossing   and (e x p)_z = 0: the lines meet
@@ -69,9 +67,6 @@ def relation(X: Pose, size: float) -> str:
     if perpendicular(X):
         return "crossing" if crossing(X, size) else "perpendicular"
     return "oblique"
-
-
-# ---- A leg flattened to single revolute (R) and prismatic (P) axes along z and spherical joints (S)
 
 
 # The cyclic permutation that takes z to the axis of a primitive.

@@ -1,30 +1,9 @@
-"""Leg types: what each leg of a robot is, recognised once.
+"""Leg types: what each leg of a robot is, recognised once, and which legs have a closed form.
 
-A leg is read from the base to the nacelle. Single joints that act as one, because their axes meet
-within the tolerance of `chain`, count as universal, spherical or cylindrical joints. Inverse kinematics, the
-formulations of dynamics and the reports read the legs from here and recognise nothing on their own.
-
-The closed forms of inverse kinematics: which legs have one.
-
-A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
-frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
-nacelle:
-
-    U P, S P             telescopic legs: the length is a distance            UPS, SPS
-    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
-    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
-    U R                  a plane that turns, with two links in it             URU
-
-Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose
-end is more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms
-are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by
-side on an arm or slider, and the same with a parallelogram. `solution` solves them.
-
-The way from the base through a leg to the nacelle: its joints, and those that act as one.
-
-From body to body each joint is passed once, forward or against its direction, with its frames on both. For
-neighbours X = far^-1 near is the constant frame between them; they are one group where X says so, within
-1e-12 of the robot's size:
+Inverse kinematics, the formulations of dynamics and the reports read the legs from here and recognise nothing
+on their own. From the base through a leg to the nacelle each joint is passed once, from body to body, forward
+or against its direction, with its frames on both. For neighbours X = far^-1 near is the constant frame
+between them; they act as one joint where X says so, within 1e-12 of the robot's size:
 
     R R     -> U    axes that meet at a right angle, in a point c
     R R R   -> S    the third one meets the second at a right angle in c, too
@@ -32,6 +11,19 @@ neighbours X = far^-1 near is the constant frame between them; they are one grou
 
 A leg is the sequence of letters, such as UPS; one that branches once, into rods side by side, is written
 R[SS|SS]. Fixed joints are left out: the body behind one is seen from the body before it.
+
+A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
+frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
+nacelle. Its inverse kinematics has a closed form (`solution`) for
+
+    U P, S P             telescopic legs: the length is a distance            UPS, SPS
+    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
+    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
+    U R                  a plane that turns, with two links in it             URU
+
+A strut or rod on a spherical joint whose end is more than a point (SPU, PSU, RSR) has its spin from the
+closure, and no closed form here. Further forms are a prismatic joint up to a plane (P-C5), three prismatic
+joints and a spherical one (PSPP), rods side by side on an arm or slider, and the same with a parallelogram.
 """
 
 from __future__ import annotations
@@ -96,10 +88,6 @@ def _elbow_in_plane(chain: LegChain, size: float) -> bool:
     return across is not None and across(chain.X[1]) and _planar_end(chain)
 
 
-def _prismatic_in_plane(chain: LegChain, size: float) -> bool:
-    return chain.letters == "RP" and perpendicular(chain.X[1]) and _planar_end(chain)
-
-
 def _planar_end(chain: LegChain) -> bool:
     """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
     if chain.target.kind is JointKind.REVOLUTE:
@@ -126,7 +114,9 @@ FORMS = {
     "elbow-spherical": ClosedForm("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
     "spherical-prismatic": ClosedForm("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
     "elbow-revolute": ClosedForm("rod", "R", 1, _elbow_in_plane),
-    "revolute-prismatic": ClosedForm("strut", "R", 1, _prismatic_in_plane),
+    "revolute-prismatic": ClosedForm(
+        "strut", "R", 1, lambda c, size: c.letters == "RP" and perpendicular(c.X[1]) and _planar_end(c)
+    ),
     "prismatic-planar": ClosedForm("other", "", 0),
     "three-prismatic": ClosedForm("other", "", 0),
     "rods": ClosedForm("other", "", 1),
@@ -252,8 +242,8 @@ def route(robot: Robot, leg: Leg) -> Route:
             branches.append(_walk(robot, leg, end, left, j))
     if left or len(branches) < 2 or any(b[-1].after in (BASE, *leg.bodies) for b in branches):
         return Route(reason="not all of its joints lie on ways from the base to the nacelle")
-    listed = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
-    return Route(joint_groups(robot, trunk), tuple(listed))
+    groups = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
+    return Route(joint_groups(robot, trunk), tuple(groups))
 
 
 def _ends(robot: Robot, j: int) -> tuple[int, int]:
@@ -344,9 +334,6 @@ def is_planar(groups: tuple[Group, ...]) -> bool:
         else float(np.linalg.norm(np.cross(revolute_axes[0], axis))) < TOLERANCE
         for kind, axis in axes
     )
-
-
-# ---- leg types: what each leg of a robot is, recognised once
 
 
 _SPHERICAL = (JointKind.SPHERICAL, JointKind.POINT)
@@ -475,8 +462,8 @@ def _name(robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, plan
         return f"{driver}RPaR", f"{_DRIVERS[driver]}[B|B]"
     if not way.trunk:
         # Tree joints, then closures.
-        listed = ("".join(LETTERS[robot.joints[j].kind] for j in part) for part in (leg.joints, leg.closures))
-        return "-".join(listed), ""
+        texts = ("".join(LETTERS[robot.joints[j].kind] for j in part) for part in (leg.joints, leg.closures))
+        return "-".join(texts), ""
     trunk = "".join(group.letter for group in way.trunk)
     if not way.branches:
         name = f"{trunk[:-1]}R" if planar else trunk
@@ -512,11 +499,11 @@ def _closed_form(
 
 
 def _unknown(chain: LegChain, size: float) -> str:
-    words = list(chain.letters)
-    for k in range(1, len(words)):
+    labels = list(chain.letters)
+    for k in range(1, len(labels)):
         if "S" not in chain.letters[k - 1 : k + 1]:
-            words[k] = f"{relation(chain.X[k], size)} {words[k]}"
-    return f"none is known for {', '.join(words)} before a {chain.target.kind} joint at the nacelle"
+            labels[k] = f"{relation(chain.X[k], size)} {labels[k]}"
+    return f"none is known for {', '.join(labels)} before a {chain.target.kind} joint at the nacelle"
 
 
 def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:

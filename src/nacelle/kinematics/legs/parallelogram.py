@@ -111,8 +111,8 @@ def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
         return np.stack([x, cross(z, x), z], axis=1)
 
     # The end's hinge axis seen in the hub: the rods keep the axes of their two hinges parallel.
-    turned = product(rod_a.frame_successor.R.T, end.frame_predecessor.R[:, 2])
-    z_hub = product(rod_a.frame_predecessor.R, turned)
+    hinge_axis = product(rod_a.frame_successor.R.T, end.frame_predecessor.R[:, 2])
+    z_hub = product(rod_a.frame_predecessor.R, hinge_axis)
     R_hub_end = product(frame(width_hub, z_hub), frame(width_end, end.frame_successor.R[:, 2]).T)
     reach = plus(wrist.frame_predecessor.p, -end.frame_successor.p)
     offset = plus(rod_a.frame_predecessor.p, product(R_hub_end, reach))

@@ -3,16 +3,13 @@
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
 M are rotations about z (R, q in rad), translations along z (P, q in m) and spherical joints (S), X constant
-frames. Each form is a short sequence of subproblems (`nacelle.kinematics.legs.serial`), each with a root
-to choose:
+frames. Each form is a short sequence of subproblems, each with a root to choose:
 
     elbow-*     the driven joint brings the elbow to the rod's length from W; then the rod is aimed at W
     *-slide     the prismatic joint gives the distance from the foot to W; then the strut is aimed at W
     pair-turn   the heights along the second axis give the first angle, the distance to W the third
 
-Small geometric problems in closed form: what the inverse kinematics of legs is made of.
-
-Most of them come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
+Most subproblems come down to a cos q + b sin q = c: with h = a^2 + b^2 the unit vector (cos q, sin q) has the
 component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
 
     cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
@@ -158,9 +155,6 @@ def spherical_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     return quat_product(half * divide(1.0, sqrt(dot(half, half))), quat_xyzw)
 
 
-# ---- serial legs in closed form: a chain of single axes and spherical joints whose end is put on a point W
-
-
 class Roots:
     """Signs that are left, margins that were met, and the references of spherical joints.
 
@@ -242,8 +236,8 @@ def elbow(
         axes = _short_axes(X.R)
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
-            own = product(axes.T, X.R)
-            ahead = CosSin(own[0, 0], own[1, 0])
+            relative = product(axes.T, X.R)
+            ahead = CosSin(relative[0, 0], relative[1, 0])
         else:
             axes = X.R
         step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
@@ -260,61 +254,48 @@ def axis_motion(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _elbow_universal(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2, X3 = chain.X
-    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
-    first, second, margin = two_angles(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
+def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: Roots) -> list[Step]:
+    """Steps of a free joint that turn d (3,) to u (3,), m, vectors of equal length.
+
+    Args:
+        letter: "R", "U" or "S"; an R turns about the normal of the plane in which both lie.
+        C: orientation (3, 3) of the second axis of a U in the frame behind the first.
+        d: vector behind the joint.
+        u: where it shall point, in the frame before the joint.
+        joint: the joint, whose reference an S is aimed from.
+        roots: which roots are taken.
+    """
+    if letter == "S":
+        return [spherical_aim(d, u, roots.reference(joint))]
+    if letter == "R":
+        return [angle_onto(d, u)]
+    first, second, margin = two_angles(C, d, u, roots.sign())
     roots.root_margins.append(margin)
-    return [step, first, second]
+    return [first, second]
 
 
-def _elbow_spherical(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, spherical_aim(X2.p, product(X1.R.T, rod), roots.reference(chain.owners[1]))]
+def solve_rod(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+    """A rod of constant length on a driven joint: the elbow first, then the rod's free joint."""
+    X0, X1, *_, end = chain.X
+    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(end.p, end.p), roots)
+    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.owners[1], roots)]
 
 
-def _elbow_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X2.p, X2.p), roots)
-    return [step, angle_onto(X2.p, product(X1.R.T, rod))]
-
-
-def _strut_length(o: Array, z: Array, u: Array, roots: Roots) -> Scalar:
-    """Length (m) of a strut at whose end o + length z (3,) is as far from its foot as the point u (3,), m."""
+def solve_strut(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+    """A strut whose end o + length z (3,) is as far from its foot as W: the length, then its free joint."""
+    slide, end = chain.X[-2:]
+    u, o, z = W.seen(chain.X[0]), plus(slide.p, product(slide.R, end.p)), slide.R[:, 2]
+    if letter == "R":
+        flat = np.array([1.0, 1.0, 0.0])
+        u, o, z = u * flat, o * flat, z * flat
     square = dot(u, u)
     length = roots.take(stretch(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    return length
+    return [*aim(letter, chain.X[1].R, o + length * z, u, chain.owners[0], roots), length]
 
 
-def _universal_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2, X3 = chain.X
-    u = W.seen(X0)
-    o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
-    length = _strut_length(o, z, u, roots)
-    first, second, margin = two_angles(X1.R, o + length * z, u, roots.sign())
-    roots.root_margins.append(margin)
-    return [first, second, length]
-
-
-def _spherical_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    u = W.seen(X0)
-    o, z = plus(X1.p, product(X1.R, X2.p)), X1.R[:, 2]
-    length = _strut_length(o, z, u, roots)
-    return [spherical_aim(o + length * z, u, roots.reference(chain.owners[0])), length]
-
-
-def _revolute_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
-    X0, X1, X2 = chain.X
-    flat = np.array([1.0, 1.0, 0.0])
-    u, o, z = W.seen(X0) * flat, plus(X1.p, product(X1.R, X2.p)) * flat, X1.R[:, 2] * flat
-    length = _strut_length(o, z, u, roots)
-    return [angle_onto(o + length * z, u), length]
-
-
-def _universal_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+    """Two links in a plane that turns: heights along the second axis, then the distance to W."""
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -336,12 +317,5 @@ def _universal_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step
     return [first, angle_onto(X2.p + product(X2.R, rotate(third, g)), u2), third]
 
 
-SOLVED = {
-    "elbow-universal": _elbow_universal,
-    "elbow-spherical": _elbow_spherical,
-    "elbow-revolute": _elbow_revolute,
-    "universal-prismatic": _universal_prismatic,
-    "spherical-prismatic": _spherical_prismatic,
-    "revolute-prismatic": _revolute_prismatic,
-    "universal-revolute": _universal_revolute,
-}
+CHAIN_SOLVERS = {"rod": solve_rod, "strut": solve_strut, "universal-revolute": solve_universal_revolute}
+"""By kind or name of a closed form (`leg_type.FORMS`): called with chain, end, roots and free joint."""

@@ -23,15 +23,14 @@ from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
 from nacelle.kinematics.legs.serial import (
-    SOLVED,
+    CHAIN_SOLVERS,
     EndPoint,
     Roots,
+    aim,
     angle_onto,
     axis_motion,
     elbow,
     rotate,
-    spherical_aim,
-    two_angles,
 )
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
@@ -94,12 +93,7 @@ def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots)
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
         owner = chain.owners[0]
-        if chain.letters == "S":
-            steps[owner] = [spherical_aim(chain.X[1].p, u, roots.reference(owner))]
-        else:
-            one, two, margin = two_angles(chain.X[1].R, chain.X[2].p, u, roots.sign())
-            roots.root_margins.append(margin)
-            steps[owner] = [one, two]
+        steps[owner] = aim("S" if chain.letters == "S" else "U", chain.X[1].R, chain.X[-1].p, u, owner, roots)
     return steps
 
 
@@ -110,9 +104,8 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     X_centre, d = arm(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
-    angle_hub, angle_a, margin = two_angles(X_rod, d, product(X_centre.R.T, from_elbow), roots.sign())
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
-    roots.root_margins.append(margin)
+    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots)
     rod = product(rod_a.frame_predecessor.R, rotate(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
@@ -184,9 +177,11 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         length, margin = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
-    listed = SOLVED[recipe.form](FORMS[recipe.form].centred(chain), W, roots)
+    form = FORMS[recipe.form]
+    solve_chain = CHAIN_SOLVERS[recipe.form if form.kind == "other" else form.kind]
+    solved_steps = solve_chain(form.centred(chain), W, roots, form.free_joint)
     steps: dict[int, list[Step]] = {}
-    for owner, step in zip(chain.owners, listed, strict=True):
+    for owner, step in zip(chain.owners, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)
     for j in leg.joints:
         steps.setdefault(j, [])
@@ -207,18 +202,18 @@ def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) ->
 
     The margin is the square of the volume that their directions span.
     """
-    placed = dict(poses)
-    moved: dict[int, dict[int, Array]] = {}
+    body_poses = dict(poses)
+    directions: dict[int, dict[int, Array]] = {}
     for j in leg.joints:
         joint = robot.joints[j]
-        frame = placed[joint.predecessor] @ joint.frame_predecessor
-        placed[joint.successor] = frame @ joint.frame_successor.inverse()
-        own = {j: frame.R[:, 2]} if joint.kind is JointKind.PRISMATIC else {}
-        moved[joint.successor] = moved.get(joint.predecessor, {}) | own
+        frame = body_poses[joint.predecessor] @ joint.frame_predecessor
+        body_poses[joint.successor] = frame @ joint.frame_successor.inverse()
+        direction = {j: frame.R[:, 2]} if joint.kind is JointKind.PRISMATIC else {}
+        directions[joint.successor] = directions.get(joint.predecessor, {}) | direction
     closure = robot.joints[leg.closures[0]]
-    first = (placed[closure.predecessor] @ closure.frame_predecessor).p
-    second = (placed[closure.successor] @ closure.frame_successor).p
-    before, behind = moved.get(closure.predecessor, {}), moved.get(closure.successor, {})
+    first = (body_poses[closure.predecessor] @ closure.frame_predecessor).p
+    second = (body_poses[closure.successor] @ closure.frame_successor).p
+    before, behind = directions.get(closure.predecessor, {}), directions.get(closure.successor, {})
     slides = [j for j in leg.joints if robot.joints[j].kind is JointKind.PRISMATIC]
     none = np.zeros(3)
     A = np.stack([before.get(j, none) - behind.get(j, none) for j in slides], axis=1)

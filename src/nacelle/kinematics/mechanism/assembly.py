@@ -11,13 +11,11 @@ closed on its own first, with the platform held, from the joints' guesses and th
 iteration over all closures at once finds the coordinates that depend on the others (parasitic motion). It
 supports the checks of a description and works for every mechanism.
 
-Closed configurations near the reference pose, at random: where ranks are those of a generic pose.
-
-From a closed configuration (pose, q) the independent coordinates are moved at random by 0.4 to 1 of a reach
-(over the robot's size, rad), all other rates a little (1e-2), and Newton's iteration closes the loops again:
-first the legs with the nacelle held, then all joints. The reference pose itself may be special, and there the
-Jacobian J (rows, rates) of the closures may have less rank than at a generic pose. Matrices count without
-units: J_ik s_k / z_i with s_k the scale of a rate and z_i that of a row.
+The reference pose itself may be special, and there J may have less rank than at a generic pose. So ranks are
+taken at closed configurations near it: the independent coordinates are moved at random by 0.4 to 1 of a reach
+(over the robot's size, rad), all other rates a little (1e-2), and the loops are closed again, first the legs
+with the nacelle held, then all joints. Matrices count without units: J_ik s_k / z_i with s_k the scale of a
+rate and z_i that of a row.
 """
 
 from __future__ import annotations
@@ -31,7 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import AssemblyError
-from nacelle.model.joint import Joint, Lock, Primitive
+from nacelle.kinematics.limits import limit_readings
+from nacelle.model.joint import Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
@@ -102,9 +101,9 @@ def guess_coordinates(robot: Robot) -> Array:
     for joint in (robot.joints[k] for k in robot.couplings):
         # A joint that follows others has a guess of its own only where one is written.
         (first, _), *others = joint.terms
-        place = robot.q_slices[first].start
-        if q[place] == 0.0:
-            q[place] = joint.offset - sum(factor * q[robot.q_slices[j].start] for j, factor in others)
+        index = robot.q_slices[first].start
+        if q[index] == 0.0:
+            q[index] = joint.offset - sum(factor * q[robot.q_slices[j].start] for j, factor in others)
     return q
 
 
@@ -114,18 +113,18 @@ def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, 
     R = platform.R
     if m == 6:
         R = rotation_quat(quat_from_vector(step[3:6])) @ R
-    moved = Pose(R, platform.p + step[:3])
+    new_platform = Pose(R, platform.p + step[:3])
     result = np.array(q)
     for joint, at_q, at_v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         i, k = at_q.start, m + at_v.start
         for primitive in joint.primitives:
             if primitive is Primitive.SPHERICAL:
-                turned = quat_product(q[i : i + 4], quat_from_vector(step[k : k + 3]))
-                result[i : i + 4] = turned / np.linalg.norm(turned)
+                quat = quat_product(q[i : i + 4], quat_from_vector(step[k : k + 3]))
+                result[i : i + 4] = quat / np.linalg.norm(quat)
             else:
                 result[i] = q[i] + step[k]
             i, k = i + primitive.nq, k + primitive.nv
-    return moved, result
+    return new_platform, result
 
 
 def held_rates(robot: Robot) -> Array:
@@ -136,7 +135,7 @@ def held_rates(robot: Robot) -> Array:
     """
     m = robot.platform_nv
     mask = np.zeros(m + robot.nv, dtype=bool)
-    mask[[place for name, place in rates_of_motion(robot).items() if name not in AXES[m:]]] = True
+    mask[[index for name, index in rates_of_motion(robot).items() if name not in AXES[m:]]] = True
     return mask
 
 
@@ -145,13 +144,13 @@ def row_scale(robot: Robot) -> Array:
 
     That of a coupling makes the largest of its factors 1, without units.
     """
-    return np.array([_lock_scale(robot, joint, lock) for joint in robot.closures for lock in joint.locks])
-
-
-def _lock_scale(robot: Robot, joint: Joint, lock: Lock) -> float:
-    if joint.is_coupling:
-        return coupling_scale(robot, joint)
-    return robot.size if len(lock) == 2 else 1.0
+    return np.array(
+        [
+            coupling_scale(robot, joint) if joint.is_coupling else robot.size if len(lock) == 2 else 1.0
+            for joint in robot.closures
+            for lock in joint.locks
+        ]
+    )
 
 
 def coupling_scale(robot: Robot, joint: Joint) -> float:
@@ -171,8 +170,8 @@ def motion_scale(robot: Robot) -> Array:
     for k in robot.couplings:
         top = coupling_scale(robot, robot.joints[k])
         for j, factor in robot.joints[k].terms:
-            place = robot.platform_nv + robot.v_slices[j].start
-            result[place] = max(result[place], top / abs(factor))
+            index = robot.platform_nv + robot.v_slices[j].start
+            result[index] = max(result[index], top / abs(factor))
     return result
 
 
@@ -245,7 +244,7 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     bodies = [BASE, PLATFORM, *(robot.joints[j].successor for j in joints)]
     index = {body: k for k, body in enumerate(bodies)}
     number = {j: k for k, j in enumerate(joints)}
-    kept = [
+    leg_joints = [
         dataclasses.replace(
             robot.joints[j],
             predecessor=index[robot.joints[j].predecessor],
@@ -257,15 +256,15 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     part = dataclasses.replace(
         robot,
         bodies=tuple(robot.bodies[b] for b in bodies),
-        joints=tuple(kept),
+        joints=tuple(leg_joints),
         tree=len(joints),
         legs=(),
         modes=(),
         actuators=(),
         springs=(),
     )
-    places = [np.arange(robot.q_slices[j].start, robot.q_slices[j].stop) for j in joints]
-    return part, np.concatenate(places) if places else np.zeros(0, dtype=int)
+    indices = [np.arange(robot.q_slices[j].start, robot.q_slices[j].stop) for j in joints]
+    return part, np.concatenate(indices) if indices else np.zeros(0, dtype=int)
 
 
 def leg_branch(part: Robot, state: ClosureState, nacelle_nv: int) -> int:
@@ -346,18 +345,18 @@ def _assembled(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     return Assembly(*solution, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
-def _stays(robot: Robot, given: Pose, solved: Pose) -> bool:
+def _stays(robot: Robot, start: Pose, solved: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
-    shift = float(np.max(np.abs(solved.p - given.p))) / robot.size
-    return max(shift, float(np.max(np.abs(solved.R - given.R)))) < _STILL + 8.0 * robot.coordinate_rounding
+    shift = float(np.max(np.abs(solved.p - start.p))) / robot.size
+    return max(shift, float(np.max(np.abs(solved.R - start.R)))) < _STILL + 8.0 * robot.coordinate_rounding
 
 
 def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
     """Whether a leg is on its branch in a closed configuration."""
     if not leg.branch:
         return True
-    part, places = leg_part(robot, leg)
-    state = closure_state(part, tree_motion(part, platform, q[places]))
+    part, indices = leg_part(robot, leg)
+    state = closure_state(part, tree_motion(part, platform, q[indices]))
     nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
     return leg_branch(part, state, nacelle_nv) == leg.branch
 
@@ -395,7 +394,7 @@ def _close_part(
     starts: int = _STARTS,
 ) -> tuple[bool, bool]:
     """Close one leg (or the nacelle's loops) with the platform held; put the solution into q."""
-    part, places = leg_part(robot, leg)
+    part, indices = leg_part(robot, leg)
     m = part.platform_nv
     nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
     held = np.zeros(m + part.nv, dtype=bool)
@@ -404,7 +403,7 @@ def _close_part(
         held[[m + part.v_slices[part.joint(name)].start for name in robot.motion.joint_names]] = True
     else:
         held[m : m + nacelle_nv] = True
-    start = q[places]
+    start = q[indices]
     best, best_rank = start, _Rank(math.inf, True, True)
     for attempt in range(_BRANCH_STARTS):
         q_part = start if attempt == 0 else _other_start(part, pose, start, held, attempt, rng)
@@ -417,7 +416,7 @@ def _close_part(
         # A leg that closes on the other branch is searched on, also past starts that lead nowhere.
         if best_rank == (0.0, False, False) or (attempt >= starts and best_rank[:2] != (0.0, True)):
             break
-    q[places] = best
+    q[indices] = best
     return best_rank.gap == 0.0, not best_rank.wrong
 
 
@@ -431,36 +430,11 @@ def _other_start(
     return advance(part, pose, start, kick)[1]
 
 
-def coordinate_values(joint: Joint, q: Array) -> list[float]:
-    """Coordinates of a joint as its limits count them: angles about `Joint.centre`, tilts."""
-    values: list[float] = []
-    start = 0
-    for primitive in joint.primitives:
-        part = q[start : start + primitive.nq]
-        start += primitive.nq
-        if primitive is Primitive.SPHERICAL:
-            x, y = float(part[0]), float(part[1])
-            values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
-        else:
-            value, centre = float(part[0]), joint.centre(len(values))
-            turned = centre + math.remainder(value - centre, 2.0 * math.pi)
-            values.append(turned if primitive.is_rotation else value)
-    return values
-
-
-def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
-    """Axes of a joint that are beyond their limits at its coordinates q (nq,), with values, rad or m."""
-    result = []
-    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=False)):
-        if not low - 1e-9 <= value <= high + 1e-9:
-            result.append((k, value))
-    return result
-
-
 def _outside(part: Robot, q: Array) -> bool:
     """Whether a joint of a leg is beyond its limits."""
     joints = zip(part.tree_joints, part.q_slices, strict=True)
-    return any(outside_limits(joint, q[place]) for joint, place in joints)
+    readings = (limit_readings(joint, q[indices], centred=True) for joint, indices in joints)
+    return any(reading.beyond for joint in readings for reading in joint)
 
 
 def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, ClosureGap]:
@@ -494,9 +468,9 @@ def require_assembly(robot: Robot) -> Assembly:
     """
     assembly = assemble(robot)
     if assembly.open:
-        words = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
+        message = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
         gaps = {name: gap.distance or gap.angle for name, gap in assembly.open.items()}
-        raise AssemblyError(f"{robot.name} cannot be assembled: {words}", gaps)
+        raise AssemblyError(f"{robot.name} cannot be assembled: {message}", gaps)
     return assembly
 
 

@@ -88,10 +88,10 @@ class Chart:
         angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
         if angle > np.pi - NEAR:
             angle -= 2.0 * np.pi
-        turn = np.zeros(3)
-        turn[k] = angle
+        torsion_vector = np.zeros(3)
+        torsion_vector[k] = angle
         if len(self.rotations) == 1:
-            return cleaned(product(rotation_vector(turn).T, R)), angle, np.zeros(3)
+            return cleaned(product(rotation_vector(torsion_vector).T, R)), angle, np.zeros(3)
         # exp(tilt) Rot_k(torsion): the tilt takes the axis to its image.
         axis, image = np.eye(3)[k], R[:, k]
         if image[k] < -1.0 + 1e-9:
@@ -157,9 +157,9 @@ class Chart:
         """Rotations that are coordinates, rad, in the order of their axes."""
         return [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.rotations)]
 
-    def _torsion_and_tilt(self, given: list[Scalar], left: list[Scalar]) -> tuple[Scalar, Array]:
+    def _torsion_and_tilt(self, coordinates: list[Scalar], left: list[Scalar]) -> tuple[Scalar, Array]:
         """Torsion, rad, and tilt (3,), from the rotations that are coordinates and the others; or rates."""
-        torsion, across = (given[0], left) if len(self.rotations) == 1 else (left[0], given)
+        torsion, across = (coordinates[0], left) if len(self.rotations) == 1 else (left[0], coordinates)
         tilt: list[Scalar] = [0.0, 0.0, 0.0]
         for axis, value in zip(self.across, across, strict=True):
             tilt[axis] = value
@@ -216,8 +216,8 @@ class Chart:
             return pack([0.0, 0.0, 0.0, *left_jacobian_bias(pack(left), pack(left_rate))])
         _, tilt = self._torsion_and_tilt(self._given(x), left)
         names = self.robot.motion.coordinates
-        given = [x_rate[names.index(AXES[3 + axis])] for axis in sorted(self.rotations)]
-        torsion_rate, tilt_rate = self._torsion_and_tilt(given, left_rate)
+        coordinate_rates = [x_rate[names.index(AXES[3 + axis])] for axis in sorted(self.rotations)]
+        torsion_rate, tilt_rate = self._torsion_and_tilt(coordinate_rates, left_rate)
         w = left_jacobian(tilt) @ tilt_rate
         axis_turn = cross(w, rotation_vector(tilt)[:, self.axis]) * torsion_rate
         return pack([0.0, 0.0, 0.0, *(left_jacobian_bias(tilt, tilt_rate) + axis_turn)])
@@ -249,6 +249,6 @@ class Chart:
         share = np.arctan2(length, image[..., k]) / np.where(length > 1e-300, length, 1.0)
         tilt = n * share[..., None]
         torsion = quat_log(quat_multiply(quat_conjugate(quat_exp(tilt)), quat))[..., k]
-        for turn in self.rotations:
-            x[..., self.layout.x_index(AXES[3 + turn])] = torsion if turn == k else tilt[..., turn]
-        return [tilt[..., turn] for turn in self.across] if len(self.rotations) == 1 else [torsion]
+        for i in self.rotations:
+            x[..., self.layout.x_index(AXES[3 + i])] = torsion if i == k else tilt[..., i]
+        return [tilt[..., i] for i in self.across] if len(self.rotations) == 1 else [torsion]

@@ -6,11 +6,10 @@
     stretched  no leg is at full stretch in the reference pose, where its branch is not determined
     idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin (`idle`)
     digits     loops that close but for the digits of their numbers are closed by the least change (`snapped`)
-    limits     joints are within their limits, masses are plausible, every mode closes and moves as it says
+    limits     joints are within their limits, every mode closes and moves as it says
+    masses     a slip of kilograms, grams and tonnes shows in the density of a body
 
 Each finding names the place in the description, with line and column, and what would be right.
-
-Masses that cannot be meant: a slip of kilograms, grams and tonnes shows in the density of a body.
 
 A body of mass m whose inertia about its centre of mass has the trace tr I_c has the second moment
 ∫ r^2 dm = tr I_c / 2 = m g^2. Of all bodies with this mass and this g the ball is the densest that is evenly
@@ -33,12 +32,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, number_of, shortened
+from nacelle.kinematics.limits import limit_readings
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     ClosureGap,
     assemble,
     held_rates,
-    outside_limits,
     scaled_closures,
 )
 from nacelle.kinematics.mechanism.coupled import holding_couplings
@@ -122,9 +121,6 @@ def _words(robot: Robot, bodies: tuple[int, ...], mass: float, density: float) -
     )
 
 
-# ---- the checks of a robot that need its geometry: do the legs reach, does the motion fit?
-
-
 Path = tuple[str | int, ...]
 
 
@@ -188,6 +184,9 @@ class _Checker:
     def report(self, path: Path, message: str, hint: str = "", severity: str = "error") -> None:
         self.problems.append(self.source.problem(path, message, hint, severity))
 
+    def warn(self, path: Path, message: str, hint: str = "") -> None:
+        self.report(path, message, hint, "warning")
+
     def leg_path(self, leg: Leg) -> Path:
         """Where a leg is described."""
         return self.written_path({self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}, leg.name)
@@ -208,9 +207,7 @@ class _Checker:
         for path, file in described_meshes(self.source.root):
             reason, hint = why_no_mesh(self.robot.folder, file)
             if reason and self.robot.folder:
-                self.report(
-                    path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint, "warning"
-                )
+                self.warn(path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint)
 
     def reach(self, assembly: Assembly) -> None:
         """Report legs that do not reach the platform, and loops that stay open."""
@@ -250,30 +247,27 @@ class _Checker:
         if not m.fits:
             self.report(("motion",), _misfit(robot, m), _motion_hint(robot, assembly, m))
         elif not m.fits_reference and not m.stretched:
-            self.report(
+            self.warn(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
                 f"determine the motion of the {robot.mover}; beside it they do",
                 "choose another reference pose, or other coordinates",
-                "warning",
             )
         parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
         if m.fits and parasitic and robot.motion.coordinates in NAMED_MOTIONS.values():
-            self.report(
+            self.warn(
                 ("motion",),
                 f"the motion is declared {robot.motion.name}, but the platform also moves along "
                 f"{', '.join(parasitic)} (parasitic motion)",
                 "check the geometry, or leave it if that is meant",
-                "warning",
             )
         if m.fits and m.is_underactuated:
-            self.report(
+            self.warn(
                 ("motion",),
                 f"nothing drives {', '.join(m.undriven)}: {_count(m.actuators, 'actuator')} for "
                 f"{_count(m.platform, 'motion')} of the {m.mover}",
                 "forward dynamics and simulation find their motion; inverse_dynamics needs free=; to drive "
                 "them make more joints active",
-                "warning",
             )
         elif m.controlled < m.platform and m.fits:
             self.report(
@@ -283,12 +277,11 @@ class _Checker:
                 "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
         elif m.singular_reference and not m.stretched:
-            self.report(
+            self.warn(
                 self.reference_path(),
                 "the reference pose is singular, poses beside it are not"
                 + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
-                "warning",
             )
 
     def stretched(self, m: Mobility, path: Path | None = None) -> None:
@@ -311,20 +304,19 @@ class _Checker:
         change = snapped(self.robot, assembly)
         if change is None:
             return assembly, motions
-        moved = assemble(change.robot)
-        moves = mobility(change.robot, moved)
+        corrected = assemble(change.robot)
+        moves = mobility(change.robot, corrected)
         if not moves.fits:
             return assembly, motions
         self.robot = change.robot
-        self.report(
+        self.warn(
             ("reference",),
             "the loops close only to the digits of their numbers; joint frames were changed by up to "
             f"{change.length:.2g} m ({change.length_joint}) and {change.angle:.2g} rad "
             f"({change.angle_joint}), the smallest change with which they close in every pose",
             "give the numbers with more digits; to_yaml writes them with these frames",
-            "warning",
         )
-        return moved, moves
+        return corrected, moves
 
     def idle(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
         """A body that spins idly needs an inertia that does not feel it, or a joint that holds it."""
@@ -350,12 +342,11 @@ class _Checker:
         for spin in m.spinning:
             reason = felt_by(self.robot, spin)
             if reason:
-                self.report(
+                self.warn(
                     self.body_path(spin.body),
                     f"the spin of {self.robot.bodies[spin.body].name!r} about its axis is set to zero, but "
                     f"{reason} would drive it",
                     "write spin: universal in the body to hold its spin by a universal joint",
-                    "warning",
                 )
         bodies = tuple(dataclasses.replace(body, spin="") for body in self.robot.bodies)
         if bodies != self.robot.bodies:
@@ -369,14 +360,13 @@ class _Checker:
         error = force_error(self.robot, changed, assembly, spins)
         most, value = max(near, key=lambda own: own[1])
         bodies = "1 body" if len(near) == 1 else f"{len(near)} bodies"
-        self.report(
+        self.warn(
             self.body_path(most.body),
             f"the spin of {bodies} between spherical joints is not determined; the inertia was made "
             f"axisymmetric about the axis, which changes it by up to {value:.2g} "
             f"({self.robot.bodies[most.body].name}) and the forces of an actuator by up to {error:.2g} of "
             "the largest, over sample states",
             "write spin: universal in such a body to hold its spin by a universal joint instead",
-            "warning",
         )
         self.robot = changed
 
@@ -385,57 +375,54 @@ class _Checker:
         names: list[str] = []
         first: tuple[str | int, ...] = ()
         spinning = {spin.body for spin in m.spinning}
-        for body, own in enumerate(self.robot.bodies):
-            if own.spin and body not in spinning:
-                self.report(
+        for body, body_data in enumerate(self.robot.bodies):
+            if body_data.spin and body not in spinning:
+                self.warn(
                     (*self.body_path(body), "spin"),
-                    f"{own.name!r} does not spin idly, so there is nothing to hold or to neglect",
+                    f"{body_data.name!r} does not spin idly, so there is nothing to hold or to neglect",
                     "leave spin out",
-                    "warning",
                 )
             spin = next((spin for spin in m.spinning if spin.body == body), None)
-            if own.spin != "universal" or spin is None:
+            if body_data.spin != "universal" or spin is None:
                 continue
-            made = with_universal(self.robot, assembly, spin)
-            if made is None:
+            changed = with_universal(self.robot, assembly, spin)
+            if changed is None:
                 self.report(
                     (*self.body_path(body), "spin"),
-                    f"{own.name!r} has no spherical joint that could be universal",
+                    f"{body_data.name!r} has no spherical joint that could be universal",
                     "write spin: neglect, or make the inertia axisymmetric",
                 )
                 continue
-            self.robot = made[0]
-            names.append(made[1])
+            self.robot = changed[0]
+            names.append(changed[1])
             first = first or (*self.body_path(body), "spin")
             assembly = assemble(self.robot)
             m = mobility(self.robot, assembly)
         if names:
-            self.report(
+            self.warn(
                 first,
                 f"made universal, so that the spin of their bodies is held: {', '.join(names)}",
-                severity="warning",
             )
         return assembly, m
 
     def inside(self, m: Mobility) -> None:
         """Warn of motions inside legs that nothing drives."""
-        inside = [words for words in m.idle if "inside leg" in words]
+        inside = [message for message in m.idle if "inside leg" in message]
         if inside:
-            self.report(
+            self.warn(
                 ("legs",),
                 f"motions of legs leave the nacelle at rest and are driven by nothing: {', '.join(inside)}",
                 "lock a joint, or make one active",
-                "warning",
             )
 
     def masses(self) -> None:
         """Warn of masses that cannot be meant; those of flexible links must be those of their beams."""
         for slip in implausible_masses(self.robot):
-            self.report((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint, "warning")
+            self.warn((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint)
 
         for wrong in mismatches(self.robot):
-            place = (*self.body_path(wrong.body), wrong.key)
-            self.report(place, wrong.message, wrong.hint, wrong.severity)
+            path = (*self.body_path(wrong.body), wrong.key)
+            self.report(path, wrong.message, wrong.hint, wrong.severity)
 
     def reference_path(self, *joints: str) -> Path:
         """Where the reference pose is described; if nowhere, the first of some joints, or the motion."""
@@ -448,14 +435,14 @@ class _Checker:
         """Where a joint is described: in a leg, of the nacelle or beside them; or else its leg."""
         leg, _, name = joint.partition(".")
         path = self.written_path({leg}, leg) if name else ()
-        places = [(*path, key) for key in ("joints", "closures")] + [
+        paths = [(*path, key) for key in ("joints", "closures")] + [
             ("nacelle", "joints"),
             ("nacelle", "closures"),
         ]
-        for place in places:
-            listed = self.source.root.find(place)[1].value
-            if isinstance(listed, dict) and (name or joint) in listed:
-                return (*place, name or joint)
+        for candidate in paths:
+            entries = self.source.root.find(candidate)[1].value
+            if isinstance(entries, dict) and (name or joint) in entries:
+                return (*candidate, name or joint)
         return path
 
     def body_path(self, body: int) -> Path:
@@ -474,48 +461,47 @@ class _Checker:
 
     def pose(self, assembly: Assembly) -> None:
         """Warn where the loops put the platform elsewhere than the reference says."""
-        wanted, got = self.robot.reference, assembly.platform
-        shift = float(np.linalg.norm(got.p - wanted.p))
-        turn = float(np.linalg.norm(got.R - wanted.R))
-        if shift <= 1e-6 * self.robot.size and turn <= 1e-6:
+        reference, got = self.robot.reference, assembly.platform
+        shift = float(np.linalg.norm(got.p - reference.p))
+        angle = float(np.linalg.norm(got.R - reference.R))
+        if shift <= 1e-6 * self.robot.size and angle <= 1e-6:
             return
         if not self.robot.has_nacelle:
-            self.report(
+            self.warn(
                 ("reference",),
                 "there is no nacelle to be at a position or rotation, which do not count",
                 "say where joints are, reference: {guess: {arm.hip: 30 deg}}",
-                "warning",
             )
         else:
-            place = " ".join(f"{value:.6g}" for value in got.p + 0.0)
-            turned = f", turned by {math.degrees(turn / math.sqrt(2.0)):.3g} deg" if turn > 1e-6 else ""
-            self.report(
+            at = " ".join(f"{value:.6g}" for value in got.p + 0.0)
+            tilt = f", turned by {math.degrees(angle / math.sqrt(2.0)):.3g} deg" if angle > 1e-6 else ""
+            self.warn(
                 ("reference",),
-                f"the loops put the platform at {place} m{turned}: coordinates that are not in the motion "
+                f"the loops put the platform at {at} m{tilt}: coordinates that are not in the motion "
                 f"{self.robot.motion.name} follow from the others",
                 "set the reference there",
-                "warning",
             )
 
     def limits(self, assembly: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
-        for joint, place in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
-            for k, value in outside_limits(joint, assembly.q[place]):
+        for joint, indices in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
+            for k, value, beyond in limit_readings(joint, assembly.q[indices], centred=True):
+                if not beyond:
+                    continue
                 low, high = joint.limits[k]
                 unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
-                self.report(
+                self.warn(
                     self.joint_path(joint.name),
                     f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "
                     f"its limits {low * scale:.4g} to {high * scale:.4g}",
                     "check the limits, the guess and the branch",
-                    "warning",
                 )
 
     def modes(self) -> None:
         """Check that every mode closes its loops and has the motion that it declares."""
         for mode in self.robot.modes:
-            own = self.robot.in_mode(mode.name)
-            assembly = assemble(own)
+            robot = self.robot.in_mode(mode.name)
+            assembly = assemble(robot)
             path: Path = ("modes", mode.name)
             if assembly.open:
                 self.report(
@@ -524,10 +510,10 @@ class _Checker:
                     "check its reference and guesses",
                 )
                 continue
-            m = mobility(own, assembly)
+            m = mobility(robot, assembly)
             self.stretched(m, path)
             if not m.fits:
-                self.report((*path, "motion"), _misfit(own, m), _motion_hint(own, assembly, m))
+                self.report((*path, "motion"), _misfit(robot, m), _motion_hint(robot, assembly, m))
 
 
 def _gap_words(gaps: dict[str, ClosureGap]) -> str:

@@ -13,7 +13,7 @@ given and never taken out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,19 +38,17 @@ class Followers:
 
     joints: tuple[int, ...] = ()
     leaders: tuple[int, ...] = ()
-    K: Array | None = None
-    offset: Array | None = None
+    K: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    offset: Array = field(default_factory=lambda: np.zeros(0))
 
-    def coordinates(self, given: Mapping[int, Scalar]) -> dict[int, Scalar]:
+    def coordinates(self, leader_coordinates: Mapping[int, Scalar]) -> dict[int, Scalar]:
         """Coordinates of the followers, by joint, from those of the leaders; rad or m."""
         result: dict[int, Scalar] = {}
         for i, joint in enumerate(self.joints):
-            assert self.K is not None
-            assert self.offset is not None
             value: Scalar = float(self.offset[i])
             for factor, leader in zip(self.K[i].tolist(), self.leaders, strict=True):
                 if factor:
-                    value = value + factor * given[leader]
+                    value = value + factor * leader_coordinates[leader]
             result[joint] = value
         return result
 
@@ -75,12 +73,12 @@ def followers_of(robot: Robot) -> Followers:
     joints = robot.coupled_joints
     if not joints:
         return Followers()
-    place = {j: k for k, j in enumerate(joints)}
+    column_of = {j: k for k, j in enumerate(joints)}
     C, o = np.zeros((len(robot.couplings), len(joints))), np.zeros(len(robot.couplings))
     for i, index in enumerate(robot.couplings):
         o[i] = robot.joints[index].offset
         for j, factor in robot.joints[index].terms:
-            C[i, place[j]] = factor
+            C[i, column_of[j]] = factor
     units = np.array([1.0 if robot.joints[j].primitives[0].is_rotation else robot.size for j in joints])
     held = {robot.joint(name) for name in robot.motion.joint_names}
     free = [k for k, j in enumerate(joints) if j not in held]
@@ -95,10 +93,10 @@ def followers_of(robot: Robot) -> Followers:
             return Followers()
         best = min(able, key=lambda k: (round(float(size[k] / top), 9), k))
         pivots.append(best)
-        for other in range(len(A)):
-            if other != i:
-                A[other] -= A[other, best] / A[i, best] * A[i]
-                A[other, best] = 0.0
+        for row in range(len(A)):
+            if row != i:
+                A[row] -= A[row, best] / A[i, best] * A[i]
+                A[row, best] = 0.0
     others = [k for k in range(len(joints)) if k not in pivots]
     inverse = np.linalg.inv(C[:, pivots])
     # Ratios are written in few digits: so are what follows from them.

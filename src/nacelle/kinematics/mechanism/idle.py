@@ -9,10 +9,8 @@ zero:
 
     (R axis)^T w = 0         R (3, 3) the body's orientation, axis (3,) in its frame, w its angular velocity
 
-Rods that spin idly and are not quite axisymmetric: their spin torque neglected, or their spin held.
-
-A rod between two spherical joints spins about its axis x (3,) and nothing determines that spin unless its
-inertia is axisymmetric: centre of mass c on the axis, and about it, with some A and B in kg m^2,
+Nothing determines such a spin about x (3,) unless the inertia of the rod is axisymmetric: centre of mass c on
+the axis, and about it, with some A and B in kg m^2,
 
     I_c = A (1 - x x^T) + B x x^T
 
@@ -90,7 +88,7 @@ def idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str,
 
     Those of the nacelle's own mechanism are bodies that spin between spherical joints.
     """
-    words: list[str] = []
+    messages: list[str] = []
     spinning: list[Spin] = []
     for leg in robot.legs:
         columns = list(rates_of(robot, leg.joints))
@@ -98,16 +96,16 @@ def idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str,
         for group in _spin_groups(robot, leg) if idle else ():
             spins = _spins(robot, J, motion, group)
             if spins:
-                words.append(_spin_words(robot, spins))
+                messages.append(_spin_words(robot, spins))
                 spinning += spins
                 idle -= 1
         if idle > 0:
-            words.append(f"{number_of(idle, 'motion')} inside leg {leg.name}")
+            messages.append(f"{number_of(idle, 'motion')} inside leg {leg.name}")
     for group in _between_spherical(robot, robot.nacelle.bodies):
         spins = _spins(robot, J, motion, group)
-        words += [_spin_words(robot, spins)] if spins else []
+        messages += [_spin_words(robot, spins)] if spins else []
         spinning += spins
-    return tuple(words), tuple(spinning)
+    return tuple(messages), tuple(spinning)
 
 
 def _spin_words(robot: Robot, spins: list[Spin]) -> str:
@@ -125,48 +123,36 @@ def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
 
 def _between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[list[int]]:
     """Groups of bodies that two or more spherical joints, and nothing else, join to all others."""
-    group = {body: body for body in range(len(robot.bodies))}
-
-    def find(body: int) -> int:
-        while group[body] != body:
-            body = group[body]
-        return body
-
     joints = [joint for joint in robot.joints if not joint.is_coupling]
+    group = np.arange(len(robot.bodies))
     for joint in joints:
         if joint.kind is not JointKind.SPHERICAL:
-            group[find(joint.successor)] = find(joint.predecessor)
-    fixed = {
-        find(body) for body in range(len(robot.bodies)) if body in (BASE, PLATFORM) or body not in bodies
-    }
-    ends = [
-        find(body)
-        for joint in joints
-        if joint.kind is JointKind.SPHERICAL
-        for body in (joint.predecessor, joint.successor)
-    ]
-    found: dict[int, list[int]] = {}
+            group[group == group[joint.successor]] = group[joint.predecessor]
+    fixed = {group[body] for body in range(len(group)) if body in (BASE, PLATFORM) or body not in bodies}
+    spherical = [joint for joint in joints if joint.kind is JointKind.SPHERICAL]
+    ends = [group[body] for joint in spherical for body in (joint.predecessor, joint.successor)]
+    between: dict[int, list[int]] = {}
     for body in bodies:
-        if find(body) not in fixed and ends.count(find(body)) > 1:
-            found.setdefault(find(body), []).append(body)
-    return list(found.values())
+        if group[body] not in fixed and ends.count(group[body]) > 1:
+            between.setdefault(int(group[body]), []).append(body)
+    return list(between.values())
 
 
 def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
     """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
-    placed = {j: joint.successor for j, joint in enumerate(robot.tree_joints)}
+    successor_of = {j: joint.successor for j, joint in enumerate(robot.tree_joints)}
     hanging = [
-        j for j, body in placed.items() if robot.joints[j].predecessor in bodies and body not in bodies
+        j for j, body in successor_of.items() if robot.joints[j].predecessor in bodies and body not in bodies
     ]
-    own = list(rates_of(robot, [*(j for j, body in placed.items() if body in bodies), *hanging]))
+    columns = list(rates_of(robot, [*(j for j, body in successor_of.items() if body in bodies), *hanging]))
     scale = rate_scale(robot)
     # What hangs on them stays where it is.
-    rest = [np.where(motion.movers[placed[j]], motion.columns, 0.0) * scale for j in hanging]
-    alone = null_space(np.vstack([J, *rest])[:, own]) if own else np.zeros((0, 0))
+    rest = [np.where(motion.movers[successor_of[j]], motion.columns, 0.0) * scale for j in hanging]
+    alone = null_space(np.vstack([J, *rest])[:, columns]) if columns else np.zeros((0, 0))
     if alone.shape[1] != 1:
         return []
     rates = np.zeros(motion.columns.shape[1])
-    rates[own] = alone[:, 0] * scale[own]
+    rates[columns] = alone[:, 0] * scale[columns]
     twists = {b: motion.columns @ np.where(motion.movers[b], rates, 0.0) for b in bodies}
     moving = [b for b in bodies if np.linalg.norm(twists[b][3:]) > 1e-9]
     if not moving:
@@ -182,10 +168,10 @@ def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> lis
     for b in moving:
         pose = motion.poses[b]
         # An entry that is zero but for the rounding of the null space is zero.
-        axis, place = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
+        axis, position = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
         axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
         axis = axis / norm(axis)
-        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in place)))
+        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in position)))
     return spins
 
 
@@ -250,9 +236,9 @@ def with_axisymmetric(robot: Robot, spins: list[Spin]) -> Robot:
     """The robot with the nearest axisymmetric inertias for some bodies that spin idly."""
     bodies = list(robot.bodies)
     for spin in spins:
-        whole, own = body_parameters(robot, spin.body), np.array(bodies[spin.body].inertia)
+        whole, inertia_of_body = body_parameters(robot, spin.body), np.array(bodies[spin.body].inertia)
         # A payload on the body stays what it is: the two together are axisymmetric.
-        ten = axisymmetric(np.asarray(whole, dtype=float), spin) - (whole - own)
+        ten = axisymmetric(np.asarray(whole, dtype=float), spin) - (whole - inertia_of_body)
         inertia = tuple(float(value) for value in ten)
         bodies[spin.body] = dataclasses.replace(bodies[spin.body], inertia=inertia)
     return dataclasses.replace(robot, bodies=tuple(bodies)).alike
@@ -270,14 +256,14 @@ def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, .
     rng = np.random.default_rng(3)
     errors, sizes = [], []
     for reach in _REACHES:
-        found = closed_near(robot, start, reach, rng)
-        if found is None:
+        closed = closed_near(robot, start, reach, rng)
+        if closed is None:
             continue
-        motion, state = found[2:]
+        motion, state = closed[2:]
         N = _motions(robot, motion, state, spins)
         across = np.linalg.pinv((actuator_rows(robot, motion) @ N).T)
         z = _ACCELERATION * rng.normal(size=(N.shape[1], _STATES))
-        tau, tau_near = (across @ _forces(own, motion, N, z) for own in (robot, near))
+        tau, tau_near = (across @ _forces(variant, motion, N, z) for variant in (robot, near))
         errors.append(np.abs(tau - tau_near))
         sizes.append(np.abs(tau))
     if not errors:
@@ -320,32 +306,28 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
         start: its closed configuration in the reference pose.
         spin: of the body.
     """
-    own = [
+    spherical = [
         k
         for k, joint in enumerate(robot.joints)
         if joint.kind is JointKind.SPHERICAL and spin.body in (joint.predecessor, joint.successor)
     ]
-    if not own:
+    if not spherical:
         return None
-    joint = robot.joints[own[0]]
+    joint = robot.joints[spherical[0]]
     neighbour = joint.predecessor if joint.successor == spin.body else joint.successor
     rng = np.random.default_rng(5)
     seen = [closed_near(robot, start, reach, rng) for reach in _REACHES[1:]]
-    motions = [start.motion, *(found[2] for found in seen if found is not None)]
-    x = np.array([_direction(motion, spin, neighbour) for motion in motions])
-    # Unit vectors perpendicular to the rod in the reference pose, in the neighbour's axes.
+    motions = [start.motion, *(closed[2] for closed in seen if closed is not None)]
+    # The axis in the neighbour's axes, and unit vectors perpendicular to it in the reference pose.
+    axis = np.array(spin.axis)
+    x = np.array([m.poses[neighbour].R.T @ m.poses[spin.body].R @ axis for m in motions])
     plane = null_space(x[:1])
     _, _, V = np.linalg.svd(x @ plane)
     a = plane @ V[-1]
     universal = _universal(robot, joint, start.motion, neighbour, np.where(np.abs(a) < 1e-12, 0.0, a))
     joints = list(robot.joints)
-    joints[own[0]] = universal
+    joints[spherical[0]] = universal
     return dataclasses.replace(robot, joints=tuple(joints)).alike, joint.name
-
-
-def _direction(motion: TreeMotion, spin: Spin, neighbour: int) -> Array:
-    """The axis of a spin in the axes of the neighbouring body."""
-    return np.asarray(motion.poses[neighbour].R.T @ motion.poses[spin.body].R @ np.array(spin.axis))
 
 
 def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a: Array) -> Joint:
@@ -357,8 +339,8 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
     rod = joint.successor if neighbour == joint.predecessor else joint.predecessor
     pose_near, pose_rod = motion.poses[neighbour], motion.poses[rod]
     ends = [frame.p for body, frame in _frames(robot) if body == rod]
-    own = joint.frame_successor.p if rod == joint.successor else joint.frame_predecessor.p
-    along = pose_rod.R @ max((end - own for end in ends), key=lambda d: float(np.linalg.norm(d)))
+    origin = joint.frame_successor.p if rod == joint.successor else joint.frame_predecessor.p
+    along = pose_rod.R @ max((end - origin for end in ends), key=lambda d: float(np.linalg.norm(d)))
     first = pose_near.R @ a
     second = np.cross(along, first)
     second = second / np.linalg.norm(second)

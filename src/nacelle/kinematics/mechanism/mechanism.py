@@ -41,33 +41,17 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.tree.rates import LegRates, RateStructure, Spin
-from nacelle.tree.spanning_tree import CosSin, rates_of, rates_of_motion
+from nacelle.tree.spanning_tree import CosSin, joint_steps, rates_of
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class LegPlan:
-    """How one leg is solved.
-
-    Attributes:
-        recipe: its closed form; None if it is found by iteration.
-        rates: places of its rates in u, in the order in which they are eliminated.
-        rows: its closure equations that are not always zero.
-        spins: bodies with an idle spin, which is set to zero.
-        square: whether its rates follow from as many equations.
-    """
+class LegPlan(LegRates):
+    """How one leg is solved: its rates, and its closed form; None if it is found by iteration."""
 
     recipe: Recipe | None
-    rates: tuple[int, ...]
-    rows: tuple[int, ...]
-    spins: tuple[Spin, ...]
-
-    @property
-    def square(self) -> bool:
-        """Whether the leg's rates follow from as many closure equations."""
-        return len(self.rows) == len(self.rates) and not self.spins
 
 
 class IteratedAxis(NamedTuple):
@@ -89,28 +73,18 @@ class IteratedAxis(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
-    """The analysis of a robot.
+class Mechanism(RateStructure):
+    """The analysis of a robot: which rates follow from which, and how positions are found.
 
     Attributes:
-        robot: the robot, with its own numbers.
+        legs: how each leg is solved.
         assembly: its closed configuration in the reference pose.
         mobility: its mobility.
-        legs: how each leg is solved.
-        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
-        nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
-        row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
-    robot: Robot
+    legs: tuple[LegPlan, ...]
     assembly: Assembly
     mobility: Mobility
-    legs: tuple[LegPlan, ...]
-    parasitic: bool
-    nacelle_rows: tuple[int, ...]
-    nacelle_spins: tuple[Spin, ...]
-    row_scale: Array
 
     @cached_property
     def chart(self) -> Chart:
@@ -121,59 +95,6 @@ class Mechanism:
     def layout(self) -> ReducedLayout:
         """Places of the coordinates in x and v."""
         return layout_of(self.robot.motion)
-
-    @cached_property
-    def rate_structure(self) -> RateStructure:
-        """Which rates follow from which."""
-        legs = tuple(LegRates(plan.rates, plan.rows, plan.square) for plan in self.legs)
-        return RateStructure(
-            legs,
-            self.w_rates,
-            self.independent,
-            self.dependent,
-            self.nacelle_rows,
-            self.spins,
-            self.parasitic,
-            self.row_scale,
-        )
-
-    @property
-    def spins(self) -> tuple[tuple[Spin, ...], ...]:
-        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
-        return (*(plan.spins for plan in self.legs), self.nacelle_spins)
-
-    @property
-    def nw(self) -> int:
-        """Number of rates of the nacelle: the platform's and those of its own joints."""
-        return self.robot.platform_nv + len(self.nacelle_rates)
-
-    @cached_property
-    def nacelle_rates(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle's joints."""
-        return rates_of(self.robot, self.robot.nacelle.joints)
-
-    @cached_property
-    def w_rates(self) -> tuple[int, ...]:
-        """Places in u of all rates of the nacelle."""
-        return (*range(self.robot.platform_nv), *self.nacelle_rates)
-
-    @cached_property
-    def independent(self) -> tuple[int, ...]:
-        """Places in u of the entries of v, in the order of the motion's coordinates."""
-        return tuple(rates_of_motion(self.robot).values())
-
-    @cached_property
-    def dependent_joints(self) -> tuple[int, ...]:
-        """Joints of the nacelle that are not coordinates."""
-        names = self.robot.motion.joint_names
-        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
-
-    @cached_property
-    def dependent(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle that depend on v and are not zero."""
-        platform = range(self.robot.platform_nv) if self.parasitic else ()
-        own = [k for k in platform if k not in self.independent]
-        return (*own, *rates_of(self.robot, self.dependent_joints))
 
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
@@ -193,8 +114,8 @@ class Mechanism:
         for j in self.iterated_joints:
             u = self.robot.platform_nv + self.robot.v_slices[j].start
             for number, primitive in enumerate(self.robot.joints[j].primitives):
-                places = slice(y, y + primitive.nq), slice(u, u + primitive.nv)
-                axes.append(IteratedAxis(j, number, primitive, *places))
+                slices = slice(y, y + primitive.nq), slice(u, u + primitive.nv)
+                axes.append(IteratedAxis(j, number, primitive, *slices))
                 y, u = y + primitive.nq, u + primitive.nv
         return tuple(axes)
 
@@ -211,7 +132,7 @@ class Mechanism:
             if axis.primitive.is_rotation and axis.primitive.nq == 1 and axis.joint not in coupled
         ]
         angles += enumerate(self.counted, start=self.iterated_size)
-        return tuple((place, joints[j].centre(k)) for place, (j, k) in angles)
+        return tuple((index, joints[j].centre(k)) for index, (j, k) in angles)
 
     @cached_property
     def iterated_rows(self) -> tuple[int, ...]:
@@ -231,8 +152,8 @@ class Mechanism:
 
     @property
     def _known_joints(self) -> set[int]:
-        given = map(self.robot.joint, self.robot.motion.joint_names)
-        return {*given, *self.iterated_joints, *self.followers.joints}
+        coordinates = map(self.robot.joint, self.robot.motion.joint_names)
+        return {*coordinates, *self.iterated_joints, *self.followers.joints}
 
     @cached_property
     def counted(self) -> tuple[tuple[int, int], ...]:
@@ -268,8 +189,8 @@ class Mechanism:
         """(x, y) (..., nx), (..., ny) of poses of the platform and coordinates of the tree (..., nq)."""
         x, r = self.chart.coordinates(platform)
         for name in self.robot.motion.joint_names:
-            place = self.robot.q_slices[self.robot.joint(name)].start
-            x[..., self.layout.x_index(name)] = q[..., place]
+            index = self.robot.q_slices[self.robot.joint(name)].start
+            x[..., self.layout.x_index(name)] = q[..., index]
         return x, self.unknowns(r, q)
 
     def unknowns(self, r: Array, q: Array) -> Array:
@@ -309,9 +230,9 @@ def mechanism_of(robot: Robot) -> Mechanism:
         AssemblyError: if its loops do not close in the reference pose.
         KinematicsError: if its motion does not fit, or leaves joints undetermined.
     """
-    own = robot.numeric
+    numeric = robot.numeric
     # Robots that differ in their names alone are equal, but are not to get each other's.
-    return _mechanism(own, own.all_names)
+    return _mechanism(numeric, numeric.all_names)
 
 
 def counting(robot: Robot) -> Robot:
@@ -327,8 +248,8 @@ def counting(robot: Robot) -> Robot:
         for number in range(len(joint.primitives))
     ):
         return robot
-    made = dataclasses.replace(robot, counting=True)
-    return made if mechanism_of(made).counted else robot
+    counted = dataclasses.replace(robot, counting=True)
+    return counted if mechanism_of(counted).counted else robot
 
 
 @lru_cache(maxsize=64)
@@ -354,8 +275,8 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     names = robot.motion.joint_names
     dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
-    own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
-    all_own = assembly.closures.rows_of(robot, own)
+    platform_closures = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+    all_own = assembly.closures.rows_of(robot, platform_closures)
     # Joints of the nacelle that its own loops do not determine are left to the legs.
     own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
     rows_of_spins = [(spin, spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
@@ -364,37 +285,37 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
     # leg have nothing else.
-    moved = np.ones(J.shape[2], dtype=bool)
+    is_moved = np.ones(J.shape[2], dtype=bool)
     if not parasitic:
-        moved[: robot.platform_nv] = False
-        moved[list(robot.motion.twist_axes)] = True
-    used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > zero
+        is_moved[: robot.platform_nv] = False
+        is_moved[list(robot.motion.twist_axes)] = True
+    used = np.max(np.abs(J[:, :, is_moved]), axis=(0, 2), initial=0.0) > zero
 
     def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(k for k in assembly.closures.rows_of(robot, closures) if used[k])
 
-    nacelle_rows = rows_of(own)
+    nacelle_rows = rows_of(platform_closures)
     legs = []
     for leg in robot.legs:
         rates = rates_of(robot, leg.joints)
-        listed = rows_of(leg.closures)
-        spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
+        rows = rows_of(leg.closures)
+        spins = _spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
         recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
-        felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > zero, axis=0)
+        felt = np.count_nonzero(np.max(np.abs(J[:, list(rows)][:, :, list(rates)]), axis=0) > zero, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
-        legs.append(LegPlan(recipe, rates, listed, spins))
+        legs.append(LegPlan(rates, rows, spins, recipe))
     return Mechanism(
-        robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale
+        robot, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale, assembly, moves
     )
 
 
 def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
-    own = list(rates_of(robot, leg.joints))
+    rates = list(rates_of(robot, leg.joints))
     spins = [spin for spin in moves.spinning if spin.body in leg.bodies]
-    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[own]) for spin in spins))
+    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[rates]) for spin in spins))
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(
             f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
@@ -407,22 +328,16 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
 def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
     poses = dict(enumerate(assembly.motion.poses))
-    wanted = {j: assembly.q[robot.q_slices[j]] for j in leg.joints}
     for recipe in recipes(robot, leg, assembly.q):
-        solution = solve_leg(robot, leg, recipe, poses)
         error = 0.0
-        for j, steps in solution.steps.items():
-            place = 0
-            for step in steps:
-                value = wanted[j][place]
+        for j, steps in solve_leg(robot, leg, recipe, poses).steps.items():
+            references = joint_steps(robot.joints[j], assembly.q[robot.q_slices[j]])
+            for step, reference in zip(steps, references, strict=True):
                 if isinstance(step, CosSin):
-                    error = max(error, abs(step.c - np.cos(value)), abs(step.s - np.sin(value)))
-                    place += 1
-                elif isinstance(step, np.ndarray) and step.ndim:
-                    place += 4
-                else:
-                    error = max(error, abs(float(step) - value) / robot.size)
-                    place += 1
+                    error = max(error, abs(step.c - reference.c), abs(step.s - reference.s))
+                elif not np.ndim(step):
+                    # Spherical joints are aimed from their references.
+                    error = max(error, abs(float(step) - reference) / robot.size)
         if error < _SAME:
             return recipe
     return None

@@ -2,18 +2,15 @@
 
 With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
 motions of the robot are the null space N of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
-Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A the rows of the
-actuators' rates:
+Kutzbach); the rank, taken at generic poses where all loops are closed, says the truth. With A (actuators,
+rates) the rows of the actuators' rates:
 
     motions               dim N                    overconstrained      rows of J - rank J
     of the nacelle        rank of N's rows of w    left, all locked     null space of [J; A]
     idle                  null space of J's columns without w
 
-Coordinates and drives: which coordinates of the motion nothing drives, which joints could be coordinates.
-
-With N (rates, m) the motions of the robot and A (actuators, rates) the rows of its actuators, what the
-actuators leave free is the null space of [J; A], J the closures. Coordinates whose rows in that null space
-are a basis are those that nothing drives: held, they and the actuators determine the motion.
+Coordinates whose rows in the null space of [J; A] are a basis are those that nothing drives: held, they and
+the actuators determine the motion.
 """
 
 from __future__ import annotations
@@ -46,18 +43,12 @@ from nacelle.tree.rates import Spin
 from nacelle.tree.spanning_tree import TreeMotion, rates_of, rates_of_motion
 
 
-def _coordinate_rates(robot: Robot) -> dict[str, int]:
-    """Places in u of the coordinates of the motion, those first that are no joint of an actuator."""
-    driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
-    return dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
-
-
-def _spanning(N: Array, places: dict[str, int]) -> list[str]:
+def _spanning(N: Array, index_of: dict[str, int]) -> list[str]:
     """The first of some coordinates that determine a motion of N (rates, k): their rows are a basis."""
     chosen: list[str] = []
-    for name, place in places.items():
-        rows = N[[*(places[other] for other in chosen), place]]
-        if np.max(np.abs(N[place]), initial=0.0) > 1e-9 and rank_of(rows.T) > len(chosen):
+    for name, index in index_of.items():
+        rows = N[[*(index_of[chosen_name] for chosen_name in chosen), index]]
+        if np.max(np.abs(N[index]), initial=0.0) > 1e-9 and rank_of(rows.T) > len(chosen):
             chosen.append(name)
         if len(chosen) == N.shape[1]:
             break
@@ -66,7 +57,10 @@ def _spanning(N: Array, places: dict[str, int]) -> list[str]:
 
 def undriven_coordinates(robot: Robot, left: Array) -> tuple[str, ...]:
     """Coordinates of the motion that are free while the actuators are locked, in the motion's order."""
-    chosen = _spanning(left, _coordinate_rates(robot)) if left.shape[1] else []
+    driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
+    # Rather those that are no joint of an actuator.
+    index_of = dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
+    chosen = _spanning(left, index_of) if left.shape[1] else []
     return tuple(name for name in robot.motion.coordinates if name in chosen)
 
 
@@ -83,17 +77,14 @@ def are_unfelt(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool
 def joints_that_could(robot: Robot, N: Array) -> tuple[str, ...]:
     """Joints of a robot without a nacelle that determine its motion: those declared, active ones, others."""
     driven = {actuator.joint for actuator in robot.actuators}
-    places = {
+    index_of = {
         joint.name: robot.platform_nv + robot.v_slices[j].start
         for j, joint in sorted(enumerate(robot.tree_joints), key=lambda entry: entry[0] not in driven)
         if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC)
     }
-    declared = {name: places[name] for name in robot.motion.joint_names}
-    chosen = _spanning(N, declared | places)
-    return tuple(sorted(chosen, key=list(declared | places).index))
-
-
-# ---- mobility: how a robot can move, by counting and by rank, in words
+    declared = {name: index_of[name] for name in robot.motion.joint_names}
+    chosen = _spanning(N, declared | index_of)
+    return tuple(sorted(chosen, key=list(declared | index_of).index))
 
 
 # Ratio of singular values below which a leg counts as stretched or folded.
@@ -198,8 +189,8 @@ class Mobility(Shown):
 
     def motion_words(self) -> str:
         """What the nacelle can do, as part of a sentence."""
-        shown = self.locked and self.mover == "nacelle"
-        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if shown else ""
+        has_locked = self.locked and self.mover == "nacelle"
+        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if has_locked else ""
         return f"the {self.mover} has {number_of(self.platform, 'motion')}: {self._moves()}{locked}"
 
     def sentences(self) -> list[str]:
@@ -274,15 +265,19 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         return held_spins(J, rows)[1]
 
     rounding = 64.0 * robot.coordinate_rounding
-    J_held = held(J, motion)
-    N = null_space(J_held, rounding)
+
+    def freedoms(J: Array, motion: TreeMotion) -> tuple[Array, Array, Array, Array]:
+        """Closures with idle spins held, motions, rows of the actuators, what is left with these locked."""
+        J_held, A = held(J, motion), actuator_rows(robot, motion) * rate_scale(robot)
+        left = null_space(np.vstack([J_held, unit_rows(A)]), rounding)
+        return J_held, null_space(J_held, rounding), A, left
+
+    J_held, N, A, left = freedoms(J, motion)
     own_spins = len(J_held) - len(J)
     top = nacelle_rates(robot)
     platform_rank = rank_of(N[top].T)
     F = range_of(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
-    A = actuator_rows(robot, motion) * rate_scale(robot)
-    left = _locked(J_held, A, rounding)
 
     def remains(left: Array) -> int:
         return rank_of(left[top].T) if left.shape[1] else 0
@@ -290,10 +285,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     left_rank = remains(left)
     independent = np.flatnonzero(held_rates(robot))
     reference_J = scaled_closures(robot, at_reference[1])
-    reference_held = held(reference_J, at_reference[0])
-    reference_N = null_space(reference_held, rounding)
-    reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
-    reference_left = _locked(reference_held, reference_A, rounding)
+    reference_held, reference_N, _, reference_left = freedoms(reference_J, at_reference[0])
     undriven = undriven_coordinates(robot, left)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
@@ -346,11 +338,6 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
     return tuple(names)
 
 
-def _locked(J: Array, A: Array, rounding: float) -> Array:
-    """Motions that are left with all actuators locked."""
-    return null_space(np.vstack([J, unit_rows(A)]), rounding)
-
-
 def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Sort the axes of the platform's twist into free, locked and coupled ones."""
     free, locked, coupled = [], [], []
@@ -392,10 +379,10 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
         inside = excess(robot.nacelle.closures)
         if inside:
             counts[f"the {robot.mover}"] = inside
-    words = [f"{count} in the loops of {name}" for name, count in counts.items()]
+    messages = [f"{count} in the loops of {name}" for name, count in counts.items()]
     if total > sum(counts.values()):
-        words.append(f"{total - sum(counts.values())} between the legs")
-    return tuple(words)
+        messages.append(f"{total - sum(counts.values())} between the legs")
+    return tuple(messages)
 
 
 def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
@@ -406,13 +393,13 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
         return ()
     F = range_of(left[: robot.platform_nv])
     free, _, coupled = _axes(F)
-    words = [_WORDS[a] for a in free]
+    messages = [_WORDS[a] for a in free]
     if coupled:
-        words.append("a motion that couples " + " ".join(coupled))
-    own = rank_of(left[top].T) - F.shape[1]
-    if own > 0:
-        words.append(number_of(own, "motion") + f" inside the {robot.mover}")
-    return tuple(words)
+        messages.append("a motion that couples " + " ".join(coupled))
+    internal = rank_of(left[top].T) - F.shape[1]
+    if internal > 0:
+        messages.append(number_of(internal, "motion") + f" inside the {robot.mover}")
+    return tuple(messages)
 
 
 def _still_joints(robot: Robot, N: Array) -> tuple[str, ...]:
@@ -440,10 +427,10 @@ def _planar_count(robot: Robot, motion: TreeMotion) -> int | None:
     normal: Array | None = None
     columns = motion.columns[:, robot.platform_nv :]
     for column in columns.T:
-        turn = column[3:]
-        if np.linalg.norm(turn) > 0.5:
-            normal = turn if normal is None else normal
-            if np.linalg.norm(np.cross(normal, turn)) > 1e-9:
+        direction = column[3:]
+        if np.linalg.norm(direction) > 0.5:
+            normal = direction if normal is None else normal
+            if np.linalg.norm(np.cross(normal, direction)) > 1e-9:
                 return None
     if normal is None:
         return None

@@ -33,14 +33,14 @@ from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
 
 def _links(robot: Robot) -> list[tuple[int, int, int]]:
     """Bodies of legs between two spherical joints: body, the tree joint that places it, and the closure."""
-    listed = []
+    links = []
     for leg in robot.legs:
         for body, inner, outer, spherical in leg_type(robot, leg).links:
             joint, closure = sorted((inner, outer))
-            placed = robot.joints[joint].successor == body and joint < robot.tree <= closure
-            if spherical and placed and not robot.joints[closure].at_point:
-                listed.append((body, joint, closure))
-    return sorted(listed, key=lambda link: link[1])
+            hangs_on_joint = robot.joints[joint].successor == body and joint < robot.tree <= closure
+            if spherical and hangs_on_joint and not robot.joints[closure].at_point:
+                links.append((body, joint, closure))
+    return sorted(links, key=lambda link: link[1])
 
 
 def find_rods(mechanism: Mechanism) -> frozenset[int]:
@@ -111,8 +111,8 @@ def with_axisymmetric_rods(robot: Robot) -> Robot:
         n = plus(B, -A) * (1.0 / length)
         across = np.eye(3) - np.outer(n, n)
         ten = transform_parameters(np.eye(3), A, parameters_from_frame(mass, first * n, second * across))
-        own = np.asarray(bodies[body].inertia)
-        payload = plus(body_parameters(robot, body), -own)
+        inertia = np.asarray(bodies[body].inertia)
+        payload = plus(body_parameters(robot, body), -inertia)
         bodies[body] = dataclasses.replace(bodies[body], inertia=tuple(plus(ten, -payload)))
     changed = dataclasses.replace(robot, bodies=tuple(bodies))
     object.__setattr__(changed, "numeric", robot.numeric)

@@ -23,7 +23,7 @@ robot's size, angles in rad.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
 from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import closure_frames
+from nacelle.tree.closure import closure_frames, lock_rates
 from nacelle.tree.spanning_tree import TreeMotion
 
 # The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
@@ -93,32 +93,32 @@ def snapped(robot: Robot, start: Assembly) -> FrameChange | None:
         return None
     rng = np.random.default_rng(7)
     held = held_rates(robot)
-    places = _places(robot)
-    theta = np.zeros((len(places), 6))
+    frames = _places(robot)
+    theta = np.zeros((len(frames), 6))
     near: list[Configuration] = [(start.platform, start.q)]
     near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
-    if all(_gap(robot, own, held) < _CONFIRMED for own in near):
+    if all(_gap(robot, configuration, held) < _CONFIRMED for configuration in near):
         return None
     for _ in range(_ROUNDS):
-        solution = _solved(robot, places, theta, near, held)
+        solution = _solved(robot, frames, theta, near, held)
         if solution is None:
             return None
         theta, changed = solution
         others = _configurations(changed, start, held, rng, _MORE)
-        if all(_gap(changed, own, held) < _CONFIRMED for own in others):
-            return _confirmed(robot, places, theta, changed.alike)
+        if all(_gap(changed, configuration, held) < _CONFIRMED for configuration in others):
+            return _confirmed(robot, frames, theta, changed.alike)
         near += others
     return None
 
 
 def _places(robot: Robot) -> list[Place]:
     """The frames that may change: of the tree's joints on predecessors, both of closures; none on a point."""
-    listed = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
-    listed += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
+    frames = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
+    frames += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
     fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
     # What holds the ground of a robot without a nacelle is written by nobody.
     ground = set() if robot.has_nacelle else {robot.nacelle.closures[0]}
-    return [(j, side) for j, side, body in listed if body not in fixed and j not in ground]
+    return [(j, side) for j, side, body in frames if body not in fixed and j not in ground]
 
 
 def _left(robot: Robot, residual: Array) -> float:
@@ -126,9 +126,9 @@ def _left(robot: Robot, residual: Array) -> float:
     return float(np.max(np.abs(residual / row_scale(robot)), initial=0.0))
 
 
-def _gap(robot: Robot, own: Configuration, held: Array) -> float:
+def _gap(robot: Robot, configuration: Configuration, held: Array) -> float:
     """The largest gap, over the size or in rad, that a configuration is left with by the dependent rates."""
-    return _left(robot, solve_closures(robot, *own, held)[3].residual)
+    return _left(robot, solve_closures(robot, *configuration, held)[3].residual)
 
 
 def _configurations(
@@ -140,31 +140,31 @@ def _configurations(
     for k in range(count):
         reach = (0.07, 0.15, 0.3)[k % 3]
         step = np.where(held, reach * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
-        moved = advance(robot, start.platform, start.q, step)
-        pose, q, _, state = solve_closures(robot, *moved, held, patience=1)
+        start_near = advance(robot, start.platform, start.q, step)
+        pose, q, _, state = solve_closures(robot, *start_near, held, patience=1)
         if _left(robot, state.residual) < _WORTH:
             result.append((pose, q))
     return result
 
 
 def _solved(
-    robot: Robot, places: list[Place], theta: Array, near: list[Configuration], held: Array
+    robot: Robot, frames: list[Place], theta: Array, near: list[Configuration], held: Array
 ) -> tuple[Array, Robot] | None:
     """Twists of frames (frames, 6) that close all configurations, and the robot with them, or None."""
-    units = np.tile([1.0] * 3 + [robot.size] * 3, len(places))
+    units = np.tile([1.0] * 3 + [robot.size] * 3, len(frames))
     scale = row_scale(robot)
     for _ in range(_STEPS):
-        changed = _with_twists(robot, places, theta)
+        changed = _with_twists(robot, frames, theta)
         rows, right, gap = [], [], 0.0
-        for k, own in enumerate(near):
-            pose, q, motion, state = solve_closures(changed, *own, held, patience=1)
+        for k, configuration in enumerate(near):
+            pose, q, motion, state = solve_closures(changed, *configuration, held, patience=1)
             near[k] = (pose, q)
             r = state.residual / scale
             gap = max(gap, float(np.max(np.abs(r))))
             J = state.jacobian[:, ~held] / scale[:, None] * rate_scale(changed)[~held]
             U, s, _ = np.linalg.svd(J)
             W = U[:, int(np.sum(s > _RANK * s[0])) :] if s.size else U
-            D = _by_twists(changed, places, motion) / scale[:, None] * units
+            D = _by_twists(changed, frames, motion) / scale[:, None] * units
             rows.append(W.T @ D)
             right.append(W.T @ (D @ (theta.ravel() / units) - r))
         if gap < _CLOSED:
@@ -177,65 +177,54 @@ def _solved(
     return (theta, changed) if gap < _CONFIRMED else None
 
 
-def _with_twists(robot: Robot, places: list[Place], theta: Array) -> Robot:
+def _with_twists(robot: Robot, frames: list[Place], theta: Array) -> Robot:
     """The robot with frames moved by twists [rotation; translation] in their own axes, rad and m."""
     joints = list(robot.joints)
-    for (j, side), twist in zip(places, theta, strict=True):
+    for (j, side), twist in zip(frames, theta, strict=True):
         if not np.any(twist):
             continue
         frame: Pose = getattr(joints[j], f"frame_{side}")
         R = nearest_rotation(frame.R @ rotation_quat(quat_from_vector(twist[:3])))
-        moved = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
+        new_frame = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
         if side == "predecessor":
-            joints[j] = dataclasses.replace(joints[j], frame_predecessor=moved)
+            joints[j] = dataclasses.replace(joints[j], frame_predecessor=new_frame)
         else:
-            joints[j] = dataclasses.replace(joints[j], frame_successor=moved)
+            joints[j] = dataclasses.replace(joints[j], frame_successor=new_frame)
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
-def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
+def _by_twists(robot: Robot, keys: list[Place], motion: TreeMotion) -> Array:
     """Derivatives D (rows, 6 frames) of what the closures leave open by the twists of the frames."""
-    carried = {joint.successor: j for j, joint in enumerate(robot.tree_joints)}
-    before: dict[int, set[int]] = {}
-    for body in range(len(robot.bodies)):
-        joints, at = set(), body
-        while at in carried:
-            joints.add(carried[at])
-            at = robot.joints[carried[at]].predecessor
-        before[body] = joints
+    moves = np.zeros((len(robot.bodies), len(robot.joints)), dtype=bool)
+    for j, joint in enumerate(robot.tree_joints):
+        moves[joint.successor] = moves[joint.predecessor]
+        moves[joint.successor, j] = True
     # Twists at the base's origin [v0; w] of frames that turn and move along their own axes.
     columns = []
-    for j, side in places:
+    for j, side in keys:
         joint = robot.joints[j]
         body = joint.predecessor if side == "predecessor" else joint.successor
         pose = motion.poses[body] @ getattr(joint, f"frame_{side}")
         columns.append(np.block([[skew(pose.p) @ pose.R, pose.R], [pose.R, np.zeros((3, 3))]]))
-    blocks = []
+    frames = replace(motion, columns=np.concatenate(columns, axis=1))
+    rows = []
     for c, joint in enumerate(robot.closures, start=robot.tree):
+        jacobians = []
+        ends = zip(("predecessor", "successor"), (joint.predecessor, joint.successor), strict=True)
         first, second = closure_frames(joint, motion)
-        d = second.p - first.p
-        v1, w1, v2, w2 = (np.zeros((3, 6 * len(places))) for _ in range(4))
-        for k, (j, side) in enumerate(places):
-            own, column = slice(6 * k, 6 * k + 6), columns[k]
-            moves_first = (j, side) == (c, "predecessor") or j in before[joint.predecessor]
-            moves_second = (j, side) == (c, "successor") or j in before[joint.successor]
-            if moves_first:
-                v1[:, own], w1[:, own] = column[:3] - skew(first.p) @ column[3:], column[3:]
-            if moves_second:
-                v2[:, own], w2[:, own] = column[:3] - skew(second.p) @ column[3:], column[3:]
-        slip, turn = v2 - v1 + skew(d) @ w1, w2 - w1
-        for lock in joint.locks:
-            e = first.R[:, lock[1]]
-            row = e @ slip if len(lock) == 2 else np.cross(second.R[:, lock[2]], e) @ turn
-            blocks.append(row)
-    return np.array(blocks)
+        for (side, body), frame in zip(ends, (first, second), strict=True):
+            is_moved = [bool(moves[body, key[0]]) or key == (c, side) for key in keys]
+            at_frame = replace(frames, movers=np.repeat([is_moved], 6, axis=1))
+            jacobians.append(at_frame.point_jacobian(0, frame.p))
+        rows += lock_rates(joint, first, second, *jacobians)
+    return np.array(rows)
 
 
-def _confirmed(robot: Robot, places: list[Place], theta: Array, changed: Robot) -> FrameChange | None:
+def _confirmed(robot: Robot, frames: list[Place], theta: Array, changed: Robot) -> FrameChange | None:
     """The largest changes, if the loops close in the reference pose now."""
     if assemble(changed).open:
         return None
     shifts, turns = (np.linalg.norm(part, axis=1) for part in (theta[:, 3:], theta[:, :3]))
     i, k = int(np.argmax(shifts)), int(np.argmax(turns))
-    names = [robot.joints[j].name for j, _ in places]
+    names = [robot.joints[j].name for j, _ in frames]
     return FrameChange(changed, float(shifts[i]), names[i], float(turns[k]), names[k])

@@ -22,17 +22,23 @@ Otherwise the step is halved. At a singularity the steps shrink to nothing: ther
 behind it is not connected.
 
 All samples of a batch go side by side, each with its own step, around the Newton driver that exists.
+
+Poses and coordinates of actuators are searched in the same way (`BranchSearch`): in a straight line from a
+known solution; where that is blocked by a singularity, from the nearest points of a roadmap of the branch; at
+last by plain iteration, whose solutions may be on another branch. Samples along a path follow one another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.emit.newton import NewtonResult, Solver
+from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -58,6 +64,8 @@ _END = 1e-6
 _ROUNDS = 400
 # Points of the first piece of a run.
 _FIRST_RUN = 16
+# The longest step of plain iteration, rad or robot sizes.
+_LONGEST_PLAIN = 0.5
 
 PathPoint = Callable[[Array, Array], Array]
 """Parameters at the parts t (M,) of the paths of some samples (M,) of a batch: (indices, t) to (M, k)."""
@@ -124,11 +132,11 @@ def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
         end = begin + step[active]
         end[end > 1.0 - 1e-3 * step[active]] = 1.0
         middle, goal = path(active, 0.5 * (begin + end)), path(active, end)
-        certain, y_end, c_end, taken = _step(equations, y[active], c[active], middle, goal)
-        iterations[active] += taken
-        moved = active[certain]
-        y[moved], part[moved], c[moved] = y_end[certain], end[certain], c_end[certain]
-        step[moved] *= 2.0
+        certain, y_end, c_end, newton_steps = _step(equations, y[active], c[active], middle, goal)
+        iterations[active] += newton_steps
+        advanced = active[certain]
+        y[advanced], part[advanced], c[advanced] = y_end[certain], end[certain], c_end[certain]
+        step[advanced] *= 2.0
         step[active[~certain]] *= 0.5
         left = 1.0 - part[active]
         blocked = step[active] < _BLOCKED * left
@@ -143,13 +151,13 @@ def _step(
     """Which samples may go to new parameters, their solutions and conditioning there, and Newton's steps."""
     # In the middle two corrections are accurate enough.
     first, second, certain = _corrections(equations, y, middle)
-    half, taken = second.y, first.iterations + second.iterations
+    half, newton_steps = second.y, first.iterations + second.iterations
     y_end, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
     which = np.flatnonzero(certain)
     if not which.size:
-        return certain, y_end, c_end, taken
+        return certain, y_end, c_end, newton_steps
     certain[which], y_end[which], more = _certain(equations, half[which], goal[which])
-    taken[which] += more
+    newton_steps[which] += more
     which = np.flatnonzero(certain)
     if which.size:
         both = equations.conditioning(
@@ -157,7 +165,7 @@ def _step(
         )
         c_end[which] = both[: which.size]
         certain[which] = _no_singularity(c[which], both[which.size :], c_end[which])
-    return certain, y_end, c_end, taken
+    return certain, y_end, c_end, newton_steps
 
 
 def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
@@ -170,15 +178,15 @@ def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Ar
     """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
     first, second, certain = _corrections(equations, y, p)
     y_end = second.y.copy()
-    taken = first.iterations + second.iterations
+    newton_steps = first.iterations + second.iterations
     which = np.flatnonzero(certain)
     if which.size:
         closed = equations.solver.solve(
             second.y[which], p[which], tolerance=equations.closed, max_iterations=_ITERATIONS
         )
         y_end[which], certain[which] = closed.y, closed.status == 0
-        taken[which] += closed.iterations
-    return certain, y_end, taken
+        newton_steps[which] += closed.iterations
+    return certain, y_end, newton_steps
 
 
 def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
@@ -273,11 +281,12 @@ class Roadmap:
     p: Array
     y: Array
 
-    def nearest(self, p: Array, units: Array, count: int) -> Array:
-        """Indices (N, count) of the solutions nearest to parameters (N, k), the nearest first."""
+    def nearest(self, p: Array, units: Array, count: int) -> list[Roadmap]:
+        """The solutions nearest to parameters (N, k), the nearest first: `count` times N of them."""
         with np.errstate(over="ignore"):
-            away = np.stack([np.sum(((p - own) / units) ** 2, axis=1) for own in self.p], axis=1)
-        return np.argsort(away, axis=1, kind="stable")[:, :count]
+            away = np.stack([np.sum(((p - hub) / units) ** 2, axis=1) for hub in self.p], axis=1)
+        order = np.argsort(away, axis=1, kind="stable")[:, :count]
+        return [Roadmap(self.p[hub], self.y[hub]) for hub in order.T]
 
 
 def roadmap(equations: Equations, p0: Array, y0: Array, goals: Array, between: Between) -> Roadmap:
@@ -304,3 +313,143 @@ def roadmap(equations: Equations, p0: Array, y0: Array, goals: Array, between: B
     good = again.reached & (part > 0.05)
     p = path(np.arange(len(goals)), part)[good]
     return Roadmap(np.concatenate([p0[None], p]), np.concatenate([y0[None], again.y[good]]))
+
+
+# ---- the search for solutions on a branch, at samples or along a path of them
+
+
+class SearchedSamples(NamedTuple):
+    """Samples that are searched for, written as they are found.
+
+    Attributes:
+        p: parameters (N, k).
+        y: unknowns (N, unknowns); NaN where none were found.
+        steps: numbers of Newton's steps (N,).
+        flags: `UNREACHABLE` until a sample is found (N,).
+    """
+
+    p: Array
+    y: Array
+    steps: Array
+    flags: Array
+
+    @classmethod
+    def at(cls, p: Array, unknowns: int) -> SearchedSamples:
+        """Samples at parameters (N, k), all of them still to be found."""
+        count = len(p)
+        nothing = np.full((count, unknowns), np.nan)
+        return cls(p, nothing, np.zeros(count, dtype=np.int64), np.full(count, int(Flag.UNREACHABLE)))
+
+    def part(self, first: int, last: int) -> SearchedSamples:
+        """Some of them, from `first` to before `last`."""
+        return SearchedSamples(*(array[first:last] for array in self))
+
+    @property
+    def missing(self) -> Array:
+        """Whether they are still to be found (N,)."""
+        return np.asarray((self.flags & int(Flag.UNREACHABLE)) != 0)
+
+
+class BranchSearch(ABC):
+    """The search for unknowns y at parameters p, on the branch of the reference pose.
+
+    Attributes:
+        equations: what is followed.
+        iterations: steps of plain iteration at most.
+    """
+
+    equations: Equations
+    iterations: int
+
+    @abstractmethod
+    def between(self, p0: Array, p1: Array, t: Array) -> Array:
+        """Parameters at the parts t (M,) of the ways from parameters (M, k) to others; the last exactly."""
+
+    @abstractmethod
+    def hubs(self, p: Array) -> list[Roadmap]:
+        """Solutions of the branch that are nearest to parameters (N, k): N of them, then the next nearest."""
+
+    def connect(self, samples: SearchedSamples, left: Array, p0: Array, y0: Array) -> Array:
+        """Continue from solutions (p0, y0) to the samples `left`; give the last solutions on their paths."""
+        if not left.size:
+            return y0
+        goal = samples.p[left]
+        path = continued(self.equations, y0, lambda which, t: self.between(p0[which], goal[which], t))
+        samples.steps[left] += path.iterations
+        reached = left[path.reached]
+        samples.y[reached], samples.flags[reached] = path.y[path.reached], 0
+        return path.y
+
+    def iterate(
+        self, samples: SearchedSamples, left: Array, y0: Array, flag: int = int(Flag.OTHER_BRANCH)
+    ) -> None:
+        """Plain iteration from y0 for the samples `left`, on whatever branch it ends; flagged so."""
+        if not left.size:
+            return
+        solution = self.equations.solver.solve(
+            np.ascontiguousarray(y0),
+            samples.p[left],
+            tolerance=self.equations.closed,
+            max_iterations=self.iterations,
+            max_step=_LONGEST_PLAIN * self.equations.units,
+        )
+        samples.steps[left] += solution.iterations
+        closed = solution.status == 0
+        samples.y[left[closed]], samples.flags[left[closed]] = solution.y[closed], flag
+
+    def by_roadmap(
+        self,
+        samples: SearchedSamples,
+        left: Array,
+        y0: Array,
+        starts: Iterable[Array] = (),
+        *,
+        connected: bool = True,
+    ) -> None:
+        """Seek the samples `left`, to which no straight path leads.
+
+        Args:
+            samples: all samples.
+            left: those that are sought.
+            y0: unknowns (left, unknowns) from which plain iteration begins, before the roadmap's.
+            starts: further unknowns (unknowns,) for it.
+            connected: whether to continue from the roadmap first.
+        """
+        hubs = self.hubs(samples.p[left])
+        for hub in hubs if connected else ():
+            still = samples.missing[left]
+            self.connect(samples, left[still], hub.p[still], hub.y[still])
+        for start in (y0, *(hub.y for hub in hubs), *starts):
+            still = samples.missing[left]
+            self.iterate(samples, left[still], np.broadcast_to(start, y0.shape)[still])
+
+    def follow(
+        self,
+        samples: SearchedSamples,
+        last: SearchedSamples | None,
+        search: Callable[[SearchedSamples], None] | None = None,
+    ) -> None:
+        """Seek samples as a path: one with care, then as many as Newton's method takes surely.
+
+        Args:
+            samples: the samples, in order.
+            last: the solution from which the path begins; None if its first point is searched for.
+            search: finds that point.
+        """
+        index = 0
+        while index < len(samples.p):
+            sample = samples.part(index, index + 1)
+            if last is None and search is not None:
+                search(sample)
+            elif last is not None:
+                stopped = self.connect(sample, np.zeros(1, dtype=int), last.p, last.y)
+                self.iterate(sample, np.flatnonzero(sample.missing), stopped)
+            index += 1
+            if sample.missing[0]:
+                continue
+            run = sure_run(self.equations, sample.p[0], sample.y[0], samples.p[index:], self.between)
+            behind = samples.part(index, index + len(run.y))
+            behind.y[:], behind.flags[:] = run.y, sample.flags
+            behind.steps[:] += run.iterations
+            index += len(run.y)
+            last = samples.part(index - 1, index)

@@ -116,9 +116,9 @@ class InverseKinematics(Drawn):
         joint = self.robot.narrowed_joints[j]
         q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
         mechanism = mechanism_of(self.robot)
-        for place, (own, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):
-            if own == j:
-                q[..., number] = self.y[..., place]
+        for index, (counted, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):
+            if counted == j:
+                q[..., number] = self.y[..., index]
         return along_path(q, angle_places((joint,))) if self.path else q
 
     @property

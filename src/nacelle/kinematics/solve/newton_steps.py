@@ -99,9 +99,9 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
-    turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
+    changes = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
     dy, gaps = ([], []) if mechanism.closed_form else compact(loop_step)(now, x, y)
-    return [*dy, *turned], [*gaps, *turned]
+    return [*dy, *changes], [*gaps, *changes]
 
 
 def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
@@ -120,10 +120,10 @@ def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], lis
     return dy, [residual[row] / scale[row] for row in mechanism.iterated_rows]
 
 
-def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
+def _open_by(q: Array, steps: Sequence[Step]) -> list[Scalar]:
     """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
     result: list[Scalar] = []
-    for value, step in zip(wanted, steps, strict=True):
+    for value, step in zip(q, steps, strict=True):
         if isinstance(step, CosSin):
             c, s = cos(value), sin(value)
             result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
@@ -154,7 +154,7 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
 def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
     """Gaps of the actuators as pure numbers."""
     revolute = robot.revolute_actuators
-    return [gap if turn else gap / robot.numeric.size for gap, turn in zip(gaps, revolute, strict=True)]
+    return [gap if turns else gap / robot.numeric.size for gap, turns in zip(gaps, revolute, strict=True)]
 
 
 def _pose_size(robot: Robot) -> int:
@@ -181,15 +181,15 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = rate_equations(robot, mechanism.rate_structure, motion), []
+    system, right = rate_equations(robot, mechanism, motion), []
     rows = []
     closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
-    for own, spins in zip(closures, system.rows, strict=True):
-        held = closing_actuators(robot, own)
+    for indices, spins in zip(closures, system.rows, strict=True):
+        held = closing_actuators(robot, indices)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
-    system = ClosureEquations(mechanism.rate_structure, system.closures, tuple(rows))
-    basis = np.concatenate(mechanism.rate_structure.selections, axis=1)
+    system = ClosureEquations(mechanism, system.closures, tuple(rows))
+    basis = np.concatenate(mechanism.selections, axis=1)
     nothing = np.zeros((mechanism.nw, 0))
     u = respond(
         system,
@@ -206,6 +206,6 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     # An actuator's unknown moves to the value that was taken for it.
     for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
         changes[k] = changes[k] + (new - old)
-    listed = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
-    open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in listed]
+    loop_rows = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
+    open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in loop_rows]
     return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}

@@ -107,8 +107,8 @@ class OneState:
             self._free.append(buffers)
 
     def _at(self, buffers: _Buffers, x: Array, guess: Any, others: tuple[Array, ...]) -> Ordinary | None:
-        place, y = buffers.rows[0], buffers.rows[1]
-        place[:] = x
+        pose, y = buffers.rows[0], buffers.rows[1]
+        pose[:] = x
         for row, other in zip(buffers.rows[2:], others, strict=False):
             row[:] = other
         if buffers.solve is not None or guess is not None:
@@ -127,7 +127,7 @@ class OneState:
             length = math.sqrt(a * a + b * b + c * c + d * d)
             if not SHORTEST < length < math.inf:
                 return None
-            place[k], place[k + 1], place[k + 2], place[k + 3] = (
+            pose[k], pose[k + 1], pose[k + 2], pose[k + 3] = (
                 a / length,
                 b / length,
                 c / length,
@@ -147,7 +147,7 @@ class OneState:
             name: values[part] if shape is None else values[part].reshape(shape)
             for name, part, shape in buffers.parts
         }
-        return Ordinary(place.copy(), y.copy(), results)
+        return Ordinary(pose.copy(), y.copy(), results)
 
 
 class _Buffers:
@@ -166,10 +166,10 @@ class _Buffers:
     """
 
     def __init__(self, robot: Robot, program: Compiled, lowest: Mapping[str, float]) -> None:
-        self.inputs, given = _side_by_side(program.inputs)
+        self.inputs, inputs = _side_by_side(program.inputs)
         self.outputs, results = _side_by_side(program.outputs)
-        self.rows = list(given.values())
-        self.run = program.bind(**given, **results).call
+        self.rows = list(inputs.values())
+        self.run = program.bind(**inputs, **results).call
         ends = np.cumsum([0, *(array.size for array in results.values())]).tolist()
         self.parts: list[tuple[str, slice, tuple[int, ...] | None]] = []
         self.lowest: list[tuple[slice, float]] = []
@@ -190,8 +190,8 @@ def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[st
     sizes = [math.prod(shape) for shape in shapes.values()]
     whole = np.zeros(sum(sizes))
     ends = np.cumsum(sizes).tolist()
-    places = zip(shapes.items(), sizes, ends, strict=True)
-    return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in places}
+    parts = zip(shapes.items(), sizes, ends, strict=True)
+    return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in parts}
 
 
 def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:

@@ -1,7 +1,13 @@
 """Forward kinematics in closed form: where spheres or circles about the legs' driven ends meet.
 
-Where the nacelle only translates, every driven joint fixes a sphere on which the end of its leg lies.
-Moved by the end's constant place R b_j on the nacelle, all spheres pass through the platform's origin p (3,):
+While the driven joint of a leg holds still, its passive joints turn the last link about a point, so that the
+end W (3,) of the leg keeps its distance from it: W lies on a sphere.
+
+    rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
+    strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
+
+q is the coordinate of the driven joint, rad or m; points in the base, m. Where the nacelle only translates,
+the spheres, moved by the ends' constant places R b_j on it, all pass through the platform's origin p (3,):
 
     |p - c_j|^2 = r_j^2          c_j = centre in the base less R b_j, m
 
@@ -12,15 +18,6 @@ f, k in the plane of the centres,
 
 so three of them (DELTA, Orthoglide, tripods) meet in two points, and so do two circles in a plane (five-bar,
 PRRRP). The point on the side of the reference pose is taken; (r_1^2 - k.k) / r_1^2 is the margin.
-
-The sphere on which the end of a leg lies while its driven joint holds still.
-
-The passive joints of a leg turn its last link about a point, so the end W (3,) keeps its distance from it:
-
-    rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
-    strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
-
-q is the coordinate of the driven joint, rad or m; points in the base, m.
 """
 
 from __future__ import annotations
@@ -91,9 +88,6 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
     return Sphere((X[0] @ axis_motion(step) @ X[1]).p, dot(d, d), chain.target)
 
 
-# ---- forward kinematics in closed form: where spheres or circles about the legs' driven ends meet
-
-
 def applies(mechanism: Mechanism) -> bool:
     """Whether the pose follows from the actuators by spheres or circles."""
     robot = mechanism.robot
@@ -115,12 +109,12 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     mechanism = mechanism_of(robot)
     x0 = mechanism.reference[0]
     R = mechanism.chart.pose(x0).R
-    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    actuator_of = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     result = []
     for leg in robot.legs:
         joint = driven_joint(robot, leg)
         assert joint is not None
-        step = joint_steps(robot.joints[joint], q[place[joint] : place[joint] + 1])[0]
+        step = joint_steps(robot.joints[joint], q[actuator_of[joint] : actuator_of[joint] + 1])[0]
         centre, radius2, closure = leg_sphere(robot, leg, step)
         frame = closure.frame_predecessor if closure.predecessor == PLATFORM else closure.frame_successor
         result.append((centre - R @ frame.p, radius2))

@@ -32,28 +32,25 @@ from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
+    BranchSearch,
     Equations,
     Roadmap,
+    SearchedSamples,
     closed_tolerance,
-    continued,
     polished,
     roadmap,
-    sure_run,
 )
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import unwrapped
-from nacelle.tree.spanning_tree import TURN
+from nacelle.tree.spanning_tree import nearest_turn
 
-_ITERATIONS = 50
 # Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
 _GOALS, _FAR, _TURN = 96, 1.2, 1.6
 # From how many points of the roadmap a pose is sought.
 _NEAREST = 2
-# The longest step of plain iteration, rad or robot sizes.
-_LONGEST = 0.5
 # A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
 # robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
 _NEAR_STEPS, _NEAR_STEP = 4, 0.125
@@ -152,15 +149,15 @@ def unknowns(
     start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), mechanism.ny))
     search, near = _Search(mechanism), None
     if guess is not None:
-        own_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
+        guess_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
         if guess.x is None:
-            near = search.near(rows, own_y)
-            own_x, own_y = rows, near.y
+            near = search.near(rows, guess_y)
+            guess_x, guess_y = rows, near.y
         else:
-            own_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
-            near = None if follow else search.near(rows, own_y)
-        given = (np.all(np.isfinite(own_x), axis=1) & np.all(np.isfinite(own_y), axis=1))[:, None]
-        start_x, start_y = np.where(given, own_x, start_x), np.where(given, own_y, start_y)
+            guess_x = broadcast_guess(guess.x, x.shape).reshape(rows.shape)
+            near = None if follow else search.near(rows, guess_y)
+        usable = (np.all(np.isfinite(guess_x), axis=1) & np.all(np.isfinite(guess_y), axis=1))[:, None]
+        start_x, start_y = np.where(usable, guess_x, start_x), np.where(usable, guess_y, start_y)
     if follow:
         solutions = search.along(rows, start_x, start_y)
     elif near is None:
@@ -169,7 +166,7 @@ def unknowns(
         solutions = near
         left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
         if left.size:
-            again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
+            again = search.each(rows[left], start_x[left], start_y[left], free=guess_x is rows)
             solutions.y[left], solutions.flags[left] = again
     y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
     return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
@@ -178,132 +175,83 @@ def unknowns(
 def _near_centres(mechanism: Mechanism, y: Array) -> Array:
     """Unknowns (N, ny) with angles within half a turn of their centres."""
     y = y.copy()
-    for place, centre in mechanism.centred_angles:
-        y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
+    for index, centre in mechanism.centred_angles:
+        y[:, index] = nearest_turn(y[:, index], centre)
     return y
 
 
 def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
     """The same where angles count turns: what iteration finds, then these angles."""
     robot, size = mechanism.robot, mechanism.iterated_size
-    own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
-    found = unknowns(mechanism_of(robot.described), x, own, follow=follow)
+    start_iterated = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
+    iterated = unknowns(mechanism_of(robot.described), x, start_iterated, follow=follow)
     near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
     near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
     if follow and guess is not None:
         near = near.reshape(-1, near.shape[-1])[0]
-    start = np.concatenate([found.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
+    start = np.concatenate([iterated.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
     angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
     if follow:
         rows = angles.reshape(-1, angles.shape[-1])
         angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
-    return Unknowns(np.concatenate([found.y, angles], axis=-1), found.flags)
+    return Unknowns(np.concatenate([iterated.y, angles], axis=-1), iterated.flags)
 
 
-class _Search:
-    """The search for one robot."""
+class _Search(BranchSearch):
+    """The search for the unknowns of one robot at poses."""
+
+    iterations = 50
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = Equations(
-            self.solver, self._conditioning, step_units(mechanism), closed_tolerance(mechanism.robot)
-        )
+        solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
+        closed = closed_tolerance(mechanism.robot)
+        self.equations = Equations(solver, self._conditioning, step_units(mechanism), closed)
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""
         squares = native(kinematic_model.distances, self.mechanism.robot)(x, y)
+        closed = len(self.mechanism.legs) - len(self.mechanism.iterated_legs)
         with np.errstate(invalid="ignore"):
-            return np.asarray(
-                np.sqrt(squares[:, len(self.mechanism.legs) - len(self.mechanism.iterated_legs) :])
-            )
+            return np.asarray(np.sqrt(squares[:, closed:]))
+
+    def hubs(self, p: Array) -> list[Roadmap]:
+        """Solutions of the branch that are nearest to poses (N, nx)."""
+        return _roadmap(self.mechanism.robot).nearest(p, pose_units(self.mechanism), _NEAREST)
 
     def near(self, x: Array, start: Array) -> Unknowns:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
-        solution = self.solver.solve(start, x, **guess_settings(self.mechanism))
+        solution = self.equations.solver.solve(start, x, **guess_settings(self.mechanism))
         closed = solution.status == 0
         flags = np.where(closed, 0, int(Flag.UNREACHABLE))
         y = np.where(closed[:, None], solution.y, np.nan)
-        good = np.flatnonzero(closed)
-        flags[good] |= self._signs(x[good], y[good])
+        flags[closed] |= self._signs(x[closed], y[closed])
         return Unknowns(y, flags)
 
     def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
-        mechanism = self.mechanism
-        y = np.full((len(x), mechanism.ny), np.nan)
-        flags = np.full(len(x), int(Flag.UNREACHABLE))
+        samples = SearchedSamples.at(x, self.mechanism.ny)
         left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
-        last = self._connect(left, x, start_x[left], start_y[left], y, flags)
-        missed = flags[left] == int(Flag.UNREACHABLE)
-        left, last = left[missed], last[missed]
-        if left.size:
-            road = _roadmap(mechanism.robot)
-            hubs = road.nearest(x[left], pose_units(mechanism), _NEAREST).T
-            for hub in hubs if free else ():
-                still = flags[left] == int(Flag.UNREACHABLE)
-                self._connect(left[still], x, road.p[hub[still]], road.y[hub[still]], y, flags)
-            # Nearest to the branch is what comes behind the point where the straight path was blocked.
-            for from_y in (last, *(road.y[hub] for hub in hubs)):
-                still = flags[left] == int(Flag.UNREACHABLE)
-                self._iterate(left[still], x, from_y[still], y, flags)
-        return self._checked(x, y, flags)
+        # Nearest to the branch is what comes behind the point where the straight path was blocked.
+        last = self.connect(samples, left, start_x[left], start_y[left])
+        missed = samples.missing[left]
+        if np.any(missed):
+            self.by_roadmap(samples, left[missed], last[missed], connected=free)
+        return self._checked(samples)
 
     def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
-        """Solve poses (N, nx) as a path: runs in which Newton is certain, and continuation between them."""
-        y = np.full((len(x), self.mechanism.ny), np.nan)
-        flags = np.full(len(x), int(Flag.UNREACHABLE))
-        last_x, last_y = start_x[:1], start_y[:1]
+        """Solve poses (N, nx) as a path; those that are not finite are left out."""
+        samples = SearchedSamples.at(x, self.mechanism.ny)
         valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
-        place = 0
-        while place < valid.size:
-            # One pose with care, then as many as Newton's method takes surely.
-            k = valid[place : place + 1]
-            stopped = self._connect(k, x, last_x, last_y, y, flags)
-            if flags[k[0]]:
-                self._iterate(k, x, stopped, y, flags)
-            place += 1
-            if flags[k[0]] & int(Flag.UNREACHABLE):
-                continue
-            last_x, last_y = x[k], y[k]
-            run = sure_run(self.equations, last_x[0], last_y[0], x[valid[place:]], self.between)
-            taken = valid[place : place + len(run.y)]
-            y[taken], flags[taken] = run.y, flags[k[0]]
-            if taken.size:
-                place += taken.size
-                last_x, last_y = x[taken[-1:]], y[taken[-1:]]
-        return self._checked(x, y, flags)
+        path = SearchedSamples.at(x[valid], self.mechanism.ny)
+        self.follow(path, path._replace(p=start_x[:1], y=start_y[:1]))
+        samples.y[valid], samples.flags[valid] = path.y, path.flags
+        return self._checked(samples)
 
-    def _connect(self, left: Array, x: Array, from_x: Array, from_y: Array, y: Array, flags: Array) -> Array:
-        """Continue from solutions to the poses `left`; give the last solutions on their paths."""
-        if not left.size:
-            return np.zeros((0, self.mechanism.ny))
-
-        def path(which: Array, t: Array) -> Array:
-            return self.between(from_x[which], x[left[which]], t)
-
-        paths = continued(self.equations, from_y, path)
-        done = left[paths.reached]
-        y[done], flags[done] = paths.y[paths.reached], 0
-        return paths.y
-
-    def _iterate(self, left: Array, x: Array, from_y: Array, y: Array, flags: Array) -> None:
-        """Close the loops by plain iteration, on whatever branch it ends."""
-        if not left.size:
-            return
-        solution = self.solver.solve(
-            from_y,
-            x[left],
-            tolerance=self.equations.closed,
-            max_iterations=_ITERATIONS,
-            max_step=_LONGEST * self.equations.units,
-        )
-        done = solution.status == 0
-        y[left[done]], flags[left[done]] = solution.y[done], int(Flag.OTHER_BRANCH)
-
-    def _checked(self, x: Array, y: Array, flags: Array) -> Unknowns:
+    def _checked(self, samples: SearchedSamples) -> Unknowns:
         """Improve solutions to rounding, and check their signs."""
-        good = np.flatnonzero((flags & int(Flag.UNREACHABLE)) == 0)
+        x, y, _, flags = samples
+        good = np.flatnonzero(~samples.missing)
         y[good] = polished(self.equations, y[good], x[good])
         flags[good] |= self._signs(x[good], y[good])
         return Unknowns(y, flags)
@@ -312,17 +260,17 @@ class _Search:
         """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
         return np.where(on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
-    def between(self, x0: Array, x1: Array, t: Array) -> Array:
+    def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
         t = t[:, None]
-        mixed = (1.0 - t) * x0 + t * x1
-        place = self.mechanism.layout.quaternion
-        if place is not None:
-            first, last = x0[:, place], x1[:, place]
+        mixed = (1.0 - t) * p0 + t * p1
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is not None:
+            first, last = p0[:, quaternion], p1[:, quaternion]
             same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
-            turned = (1.0 - t) * first + t * np.where(same, last, -last)
-            mixed[:, place] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
-        return np.ascontiguousarray(np.where(t == 1.0, x1, mixed))
+            chord = (1.0 - t) * first + t * np.where(same, last, -last)
+            mixed[:, quaternion] = chord / np.linalg.norm(chord, axis=1, keepdims=True)
+        return np.ascontiguousarray(np.where(t == 1.0, p1, mixed))
 
 
 def on_branch(robot: Robot, x: Array, y: Array) -> Array:
@@ -346,8 +294,8 @@ def _roadmap(robot: Robot) -> Roadmap:
     steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
     goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
     if layout.quaternion is not None:
-        turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
-        goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
+        rotation = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        goals[:, layout.quaternion] = quat_multiply(quat_exp(rotation), x0[layout.quaternion])
     return roadmap(search.equations, x0, y0, goals, search.between)
 
 

@@ -287,7 +287,7 @@ def reason_not(mechanism: Mechanism) -> str:
 def _agrees(mechanism: Mechanism, motion: TreeMotion) -> bool:
     """Whether elements and tree give the same twists to all bodies."""
     robot = mechanism.robot
-    U = moving_tree(robot, mechanism.rate_structure, motion, np.zeros(robot.motion.n)).U
+    U = moving_tree(robot, mechanism, motion, np.zeros(robot.motion.n)).U
     expected = {body: motion.jacobian(body) @ U for body in range(1, len(robot.bodies))}
     largest = max(float(np.max(np.abs(J))) for J in expected.values())
     legs = element_motion(robot, motion, U)
