@@ -156,14 +156,15 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
             if whole:
                 back = general.forward(robot, x, y, v, force, load, bar_axes=bar_axes, physics=physics)
                 assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {bar_axes}")
-        if not whole:
-            continue
-        found = general.inertia(robot, x, y, bar_axes=bar_axes)
-        assert_same(found["M"], exact["M"], 1e-12)
-        assert_same(found["A"], exact["A"], 1e-13 * max(condition, 10.0))
-        for name, states in (("bias", (x, y, v)), ("gravity", (x, y)), ("energies", (x, y, v))):
-            expected = getattr(functions, name)(robot, *states)
-            found = getattr(general, name)(robot, *states, bar_axes=bar_axes)
+    if not whole:
+        return
+    found = general.inertia(robot, x, y)
+    assert_same(found["M"], exact["M"], 1e-12)
+    assert_same(found["A"], exact["A"], 1e-13 * max(condition, 10.0))
+    for name, states in (("bias", (x, y, v)), ("gravity", (x, y)), ("energies", (x, y, v))):
+        expected = getattr(functions, name)(robot, *states)
+        for options in ({"bar_axes": False}, {"bar_axes": True}) if name == "bias" else ({},):
+            found = getattr(general, name)(robot, *states, **options)
             for key in KEYS[name]:
                 assert_same(found[key], expected[key], 1e-12 * max(condition, 10.0), f"{name} {key}")
 

@@ -48,7 +48,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
     plan._disagreement.cache_clear()
     try:
         with pytest.warns(CompilerWarning, match="3rps is computed by the tree"):
-            assert not plan.is_supported(robot)
+            assert plan.reason_for_tree(robot)
         words = "IndexError" if fault is None else type(fault).__name__
         assert words in plan.reason_for_tree(robot)
         found = model_functions.inverse(robot, x, y, v, a)

@@ -14,27 +14,29 @@ point. By equal power a unit force of actuator k alone is along the reduced twis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.legs import ClosureRate, Legs, Rates
 from nacelle.compact.placed import Placed, active_rates
-from nacelle.compact.vectors import ZERO
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.dynamics.actuators import LeastNorm, least_norm_forces
+from nacelle.kinematics.shapes import scales
+from nacelle.model.joint import JointKind
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
+from nacelle.tree.actuation import joint_axes
+from nacelle.tree.spanning_tree import rates_of
 
 
-def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
-    """Unit axes (3,) of a closure's primitives in a node's axes (0: of the base); zero for spherical ones."""
-    joint = placed.robot.joints[index]
-    first, second = placed.joint_frames(index, axes)
-    return [
-        ZERO
-        if primitive is Primitive.SPHERICAL
-        else second.R[:, 1]
-        if joint.kind is JointKind.UNIVERSAL and number == 1
-        else first.R[:, primitive.axis]
-        for number, primitive in enumerate(joint.primitives)
-    ]
+def tree_rotors(placed: Placed) -> dict[int, Scalar]:
+    """For every rate of a joint of the tree with a rotor its inertia along it, kg m^2 or kg."""
+    robot = placed.robot
+    inertias: dict[int, Scalar] = {}
+    for j, joint in enumerate(robot.tree_joints):
+        if joint.successor not in placed.parts.omitted and not is_zero(joint.rotor_inertia):
+            inertias |= dict.fromkeys(rates_of(robot, (j,)), geared_inertia(joint))
+    return inertias
 
 
 def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
@@ -43,15 +45,12 @@ def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     closures: dict[int, ClosureRate] = {}
     for closure in placed.joint_closures:
-        index, rotor = closure.joint, 0.0
-        joint = robot.joints[index]
-        if robot.numeric.joints[index].rotor_inertia:
-            rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-        elif index not in driven:
+        index, joint = closure.joint, robot.joints[closure.joint]
+        rotor = geared_inertia(joint)
+        if joint.kind is JointKind.SPHERICAL or (is_zero(rotor) and index not in driven):
             continue
-        if joint.kind is JointKind.SPHERICAL:
-            continue
-        e = node_closure_axes(placed, index, closure.sides.axes)[0]
+        axis = joint_axes(joint, *placed.joint_frames(index, closure.sides.axes))[0]
+        e = axis.directions[:, 0]
         closures[index] = ClosureRate(closure, e, joint.kind is JointKind.REVOLUTE, driven.get(index), rotor)
     return closures
 
@@ -62,7 +61,7 @@ def rotor_rates(placed: Placed) -> list[ClosureRate]:
     rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
     for closure in placed.joint_closures:
         joint = robot.joints[closure.joint]
-        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[closure.joint].rotor_inertia:
+        if joint.kind is JointKind.SPHERICAL and not is_zero(joint.rotor_inertia):
             rates += [ClosureRate(closure, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
     return rates
 
@@ -71,13 +70,20 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
-    own = set(legs.plan.mechanism.nacelle_rates)
-    for place, k in active_rates(robot).items():
-        unit: Rates = {place: 1.0}
-        rows[k] = legs.held_along_v(*(({}, unit) if place in own else (unit, {})))
+    nacelle_rates = set(legs.plan.mechanism.nacelle_rates)
+    for index, k in active_rates(robot).items():
+        unit: Rates = {index: 1.0}
+        rows[k] = legs.held_along_v(*(({}, unit) if index in nacelle_rates else (unit, {})))
     for rate in driven_closure_rates(legs.placed).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
     if not rows:
         return np.zeros((0, robot.motion.n))
     return pack([rows[k] for k in range(len(robot.actuators))])
+
+
+def least_norm(legs: Legs, forces: Iterable[Array]) -> list[LeastNorm]:
+    """For forces (n,) along v those of the actuators of least norm, in the actuators' units."""
+    A, (rows, units) = actuator_jacobian(legs), scales(legs.placed.robot.numeric)
+    weights = rows * rows if len(rows) == len(units) else None
+    return [least_norm_forces(A, force, weights, units=units) for force in forces]

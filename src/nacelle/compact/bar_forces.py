@@ -9,8 +9,6 @@ rod (`efforts`). What is left is here: the residual of turning about A in a univ
 force G at B and -G at A (`rod`); all of a strut, a force G at B and a force along its drive (`strut`); and
 friction at A and B. Vectors in the axes of the bar's constraint, N and N m.
 
-Inertia of bars, condensed at the point B where they hold the nacelle.
-
 A bar's kinetic energy is a form in the velocity v_B (3,) of its end alone, v_B^T K v_B / 2, K (3, 3), kg,
 base axes: the drive of a rod of constant length follows B,
 
@@ -44,29 +42,29 @@ from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, is_zer
 from nacelle.spatial.screw import Wrench
 
 
-def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_bars(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """What bars require beside masses at points.
 
     Args:
         legs: the legs.
         motion: how everything moves.
-        into: where it is gathered.
-        counted: what counts.
+        forces: where it is gathered.
+        physics: what is included.
     """
     placed = legs.placed
     moments: dict[int, Scalar] = {}
     for bar in placed.bars:
-        form = bar.form if counted.inertia else _massless(bar.form)
+        form = bar.form if physics.inertia else _massless(bar.form)
         if isinstance(bar, DrivenRod):
-            moments[bar.key.leg] = _require_rod(legs, motion, into, counted, bar, form)
+            moments[bar.key.leg] = _require_rod(legs, motion, forces, physics, bar, form)
         else:
-            _require_strut(legs, motion, into, counted, bar, form)
+            _require_strut(legs, motion, forces, physics, bar, form)
     lines = {bar.form.name: (bar.form, partial(_line_rate, legs, motion, bar)) for bar in placed.bars}
-    hinges = hinge_moments(placed.robot, lines, counted)
+    hinges = hinge_moments(placed.robot, lines, physics)
     for bar in placed.bars:
         moment = hinges.get(bar.form.name, 0.0) + moments.get(bar.key.leg, 0.0)
         if not is_zero(moment):
-            into.on_constraint(bar.key, moment * lean(bar.form, _rod_motion(legs, motion, bar)))
+            forces.on_constraint(bar.key, moment * lean(bar.form, _rod_motion(legs, motion, bar)))
 
 
 def _massless(form: LegForm) -> LegForm:
@@ -77,7 +75,7 @@ def _massless(form: LegForm) -> LegForm:
 
 
 def _require_strut(
-    legs: Legs, motion: MechanismMotion, into: Required, counted: Physics, strut: Strut, form: LegForm
+    legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics, strut: Strut, form: LegForm
 ) -> None:
     """What a strut requires; `form` as it counts."""
     trees, sides = legs.placed.trees, strut.sides
@@ -88,9 +86,9 @@ def _require_strut(
         moving = StrutMotion(r, v, a, gravity, w, sides.line.length)
     else:
         moving = StrutMotion(*_line_rate(legs, motion, strut), flat(form, sides.gap(motion)), gravity, w)
-    demand = strut_demand(form, moving, strut.link.up, counted, geared=True)
-    into.on_constraint(strut.key, demand.G, demand.moment)
-    into.along(strut.link.rate, demand.own)
+    demand = strut_demand(form, moving, strut.link.up, physics)
+    forces.on_constraint(strut.key, demand.G, demand.moment)
+    forces.along(strut.link.rate, demand.own)
 
 
 def _rod_motion(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> RodMotion:
@@ -108,14 +106,14 @@ def _rod_motion(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> RodM
 
 
 def _require_rod(
-    legs: Legs, motion: MechanismMotion, into: Required, counted: Physics, rod: DrivenRod, form: LegForm
+    legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics, rod: DrivenRod, form: LegForm
 ) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
     w = legs.placed.trees.down(rod.sides.axes, motion.frames[rod.sides.body].w)
-    part = rod_rotation(form, _rod_motion(legs, motion, rod), w, counted)
-    own, far = Wrench(part.force - part.G, ZERO), Wrench(part.G, part.moment)
-    on_both_sides(into, rod, own, far)
-    into.along(rod.link.rate, part.reaction)
+    part = rod_rotation(form, _rod_motion(legs, motion, rod), w, physics)
+    near, far = Wrench(part.force - part.G, ZERO), Wrench(part.G, part.moment)
+    on_both_sides(forces, rod, near, far)
+    forces.along(rod.link.rate, part.reaction)
     return part.about_a
 
 
@@ -123,9 +121,6 @@ def _line_rate(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> tuple
     """B - A of a bar and its derivative, in its axes."""
     trees = legs.placed.trees
     return bar.line(trees), bar.slip(trees, motion.u, motion.frames)
-
-
-# ---- inertia of bars, condensed at the point B where they hold the nacelle
 
 
 def bar_inertia(legs: Legs, bar: BarConstraint, drive: Scalar) -> Array:
@@ -142,19 +137,19 @@ def _beyond(legs: Legs, rod: DrivenRod) -> tuple[Array, Residual | None]:
 
 
 def _rod_inertia(legs: Legs, rod: DrivenRod, drive: Scalar) -> Array:
-    c, more = _beyond(legs, rod)
+    c, extra = _beyond(legs, rod)
     n = scaled(divide(1.0, rod.rows[0].coefficients[rod.link.rate]), rod.d)
     # H n n^T + m (c n^T + n c^T) = k n^T + n k^T.
     k = add(scaled(rod.link.masses[2], c), scaled(0.5 * drive, n))
     pairs, spun = [], []
-    if more is not None:
-        s = add(more.s, -scaled(dot(c, more.s), n))
-        spun.append((s, scaled(more.A, s)))
-        if not (is_zero(more.C) and is_zero(more.G)):
-            t = add(more.t, -scaled(dot(c, more.t), n))
-            pairs.append((s, scaled(more.C, t)))
-            k = add(k, scaled(more.G, t))
-        k = add(k, scaled(more.F, s))
+    if extra is not None:
+        s = add(extra.s, -scaled(dot(c, extra.s), n))
+        spun.append((s, scaled(extra.A, s)))
+        if not (is_zero(extra.C) and is_zero(extra.G)):
+            t = add(extra.t, -scaled(dot(c, extra.t), n))
+            pairs.append((s, scaled(extra.C, t)))
+            k = add(k, scaled(extra.G, t))
+        k = add(k, scaled(extra.F, s))
     pairs.append((n, k))
 
     def entry(i: int, j: int) -> Scalar:
@@ -173,13 +168,13 @@ def residual_energy(legs: Legs, rod: DrivenRod, v: Array, rate: Scalar) -> Scala
 
     A (s.v)^2 / 2 + C (s.v) (t.v) + q' (F s.v + G t.v), with s.v = alpha' and t.v = w_1 (`rod.Residual`).
     """
-    _, more = _beyond(legs, rod)
-    if more is None:
+    _, extra = _beyond(legs, rod)
+    if extra is None:
         return 0.0
-    about_s = dot(more.s, v)
-    total = 0.5 * more.A * (about_s * about_s)
-    total = plus_times(total, more.F, rate * about_s)
-    if not (is_zero(more.C) and is_zero(more.G)):
-        about = dot(more.t, v)
-        total = plus_times(plus_times(total, more.C, about_s * about), more.G, rate * about)
+    about_s = dot(extra.s, v)
+    total = 0.5 * extra.A * (about_s * about_s)
+    total = plus_times(total, extra.F, rate * about_s)
+    if not (is_zero(extra.C) and is_zero(extra.G)):
+        about = dot(extra.t, v)
+        total = plus_times(plus_times(total, extra.C, about_s * about), extra.G, rate * about)
     return total

@@ -17,13 +17,12 @@ import numpy as np
 
 from nacelle.compact.constraints import Constraint, PlatformLoop, SphericalRod
 from nacelle.compact.legs import Legs, Rates
-from nacelle.compact.motion import angular_velocity, columns, with_root
+from nacelle.compact.motion import columns, node_twist
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import CompactPlan, Placed
-from nacelle.compact.vectors import ZERO, add, crossed, plus_times, scaled
+from nacelle.compact.vectors import ZERO, add, crossed, inner, scaled
 from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, pack, plus, product
-from nacelle.spatial.screw import Twist
 from nacelle.spatial.solve import solve
 from nacelle.tree.spanning_tree import step_motion
 
@@ -60,19 +59,14 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     }
     sides = {k: [value for values in gaps[k] for value in values] for k in chosen}
     loops = [loop.open(placed.now, placed.joint_frames) for loop in legs.loops]
-    own = [value for values in loops for value in values]
-    step = _dependent_step(legs, basis, sides, own)
-    w: Rates = {}
-    for place, rate in enumerate(mechanism.w_rates):
-        value: Scalar = 0.0
-        for k, entry in enumerate(step.tolist()):
-            value = plus_times(value, basis[place, k], entry)
-        w[rate] = value
+    flat_gaps = [value for values in loops for value in values]
+    step = _dependent_step(legs, basis, sides, flat_gaps)
+    w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.w_rates, basis, strict=True)}
     frames = placed.nacelle.frames(w, {})
     rates = dict(w)
     for k in chosen:
-        given = [g for constraint in placed.constraints[k] for g in constraint.rates(placed.trees, frames)]
-        right = [a + b for a, b in zip(given, sides[k], strict=True)]
+        far = [g for constraint in placed.constraints[k] for g in constraint.rates(placed.trees, frames)]
+        right = [a + b for a, b in zip(far, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
 
@@ -80,34 +74,29 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
         """What the rows of a constraint leave open, without units."""
         return [value * (1.0 / row.unit) for row, value in zip(constraint.rows, values, strict=True)]
 
-    listed: list[Scalar] = []
+    reported_gaps: list[Scalar] = []
     for k in chosen:
         for constraint, values in zip(placed.constraints[k], gaps[k], strict=True):
-            listed += reported(constraint, values) if constraint.reports_gaps else []
+            reported_gaps += reported(constraint, values) if constraint.reports_gaps else []
     for loop, values in zip(legs.loops, loops, strict=True):
-        listed += reported(loop, values)
+        reported_gaps += reported(loop, values)
     rotations = {}
     for rod in (rod for k in chosen for rod in placed.constraints[k] if isinstance(rod, SphericalRod)):
         rotations[rod.link.joint], apart = _rod_rotation(placed, rod, rates, frames)
-        listed += [value * (1.0 / size) for value in apart.tolist()]
-    return ClosureStep(step, rates, rotations, listed)
+        reported_gaps += [value * (1.0 / size) for value in apart.tolist()]
+    return ClosureStep(step, rates, rotations, reported_gaps)
 
 
-def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], own: list[Scalar]) -> Array:
+def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], gaps: list[Scalar]) -> Array:
     """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
     if not basis.shape[1]:
         return np.zeros(0)
-    right = legs.left_over(own, sides)
-    places = {rate: place for place, rate in enumerate(legs.plan.mechanism.w_rates)}
-    D = []
-    for row_ in legs.dependent_rows:
-        entries: list[Scalar] = []
-        for k in range(basis.shape[1]):
-            entry: Scalar = 0.0
-            for rate, factor in row_.items():
-                entry = plus_times(entry, factor, basis[places[rate], k])
-            entries.append(entry)
-        D.append(entries)
+    right = legs.left_over(gaps, sides)
+    indices = {rate: index for index, rate in enumerate(legs.plan.mechanism.w_rates)}
+    D = [
+        [inner(row.values(), (column[indices[rate]] for rate in row)) for column in basis.T]
+        for row in legs.dependent_rows
+    ]
     return np.asarray(solve(pack(D), -right))
 
 
@@ -119,26 +108,26 @@ def _rod_rotation(
     joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
-    starts = np.cumsum([0, *(len(other.primitives) for other in robot.tree_joints)])
+    starts = np.cumsum([0, *(len(tree_joint.primitives) for tree_joint in robot.tree_joints)])
     s = product(step_motion(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
     # The constraint's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if constraint.first else -1.0
 
     vectors = [scaled(sign, v) for v in (constraint.d, constraint.slip(trees, rates, frames))]
     if rod.bodies[0] in trees.place:
-        node, own = trees.place[rod.bodies[0]]
+        node, body_pose = trees.place[rod.bodies[0]]
         top = trees.common(node, axes)
         d, d_dot = (trees.down(node, trees.up(axes, v, top), top) for v in vectors)
-        twist = Twist(ZERO, angular_velocity(columns(trees, node, ZERO), rates))
-        w, R = with_root(trees, node, ZERO, twist, frames).w, own.R
+        w = node_twist(trees, node, ZERO, columns(trees, node, ZERO), rates, frames).w
+        R = body_pose.R
     else:
         d, d_dot = (trees.up(axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
-    moved = add(d, add(d_dot, -crossed(w, d)))
+    d_next = add(d, add(d_dot, -crossed(w, d)))
     back = joint.frame_predecessor.R.T
-    d, moved = (product(back, product(R.T, v)) for v in (d, moved))
-    return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
+    d, d_next = (product(back, product(R.T, v)) for v in (d, d_next))
+    return scaled(divide(1.0, rod.length2), cross(s, d_next)), np.asarray(plus(d, -s))
 
 
 def finds_step(plan: CompactPlan, count: int) -> bool:
@@ -146,7 +135,7 @@ def finds_step(plan: CompactPlan, count: int) -> bool:
 
     Legs that leave rows over must themselves be found by iteration.
     """
-    own = plan.mechanism.iterated_legs
+    iterated = plan.mechanism.iterated_legs
     return count == len(plan.mechanism.dependent) and all(
-        k in own for k, leg in enumerate(plan.legs) if leg.kept
+        k in iterated for k, leg in enumerate(plan.legs) if leg.kept
     )

@@ -462,14 +462,14 @@ class Axes(NamedTuple):
 
 
 def closure_rows(
-    joint: Joint, size: float, moved: Columns, axes: Axes, directions: list[Array], free: Array | None = None
+    joint: Joint, size: float, twists: Columns, axes: Axes, directions: list[Array], free: Array | None = None
 ) -> tuple[JointRow, ...]:
     """The rows of a joint that closes a loop.
 
     Args:
         joint: the joint.
         size: of the robot, m.
-        moved: for every rate the velocity of the leg's point and the angular velocity.
+        twists: for every rate the velocity of the leg's point and the angular velocity.
         axes: of its joint frames.
         directions: that span the locked rotations.
         free: axis of the only free rotation, where it is constant.
@@ -478,26 +478,26 @@ def closure_rows(
     rows: list[JointRow] = []
     for k in offsets:
         if len(offsets) == 3:
-            rows.append(PointRow({rate: v[k] for rate, (v, _) in moved.items()}, _UNIT[k], size))
+            rows.append(PointRow({rate: v[k] for rate, (v, _) in twists.items()}, _UNIT[k], size))
         else:
             e = axes.of(0, k)
-            rows.append(OffsetRow(_along(e, moved), e, size))
-    rows += [AngularRow(_about(e, moved), e, 1.0, free) for e in directions]
+            rows.append(OffsetRow(_along(e, twists), e, size))
+    rows += [AngularRow(_about(e, twists), e, 1.0, free) for e in directions]
     if is_cross:
         e, f = axes.of(0, 0), axes.of(1, 1)
         n = cross(f, e)
-        rows.append(CrossRow(_about(n, moved), n, 1.0, (e, f)))
+        rows.append(CrossRow(_about(n, twists), n, 1.0, (e, f)))
     return tuple(rows)
 
 
-def _along(e: Array, moved: Columns) -> dict[int, Scalar]:
+def _along(e: Array, twists: Columns) -> dict[int, Scalar]:
     """A row e . v over the rates."""
-    return {rate: dot(e, v) for rate, (v, _) in moved.items()}
+    return {rate: dot(e, v) for rate, (v, _) in twists.items()}
 
 
-def _about(e: Array, moved: Columns) -> dict[int, Scalar]:
+def _about(e: Array, twists: Columns) -> dict[int, Scalar]:
     """A row e . w over the rates."""
-    return {rate: dot(e, w) for rate, (_, w) in moved.items()}
+    return {rate: dot(e, w) for rate, (_, w) in twists.items()}
 
 
 def _leg_side(trees: LegTrees, first: int, second: int) -> int:
@@ -512,49 +512,49 @@ def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, in
     frames = (joint.frame_predecessor, joint.frame_successor)
     side = _leg_side(trees, *bodies)
     (node, frame), body, first = trees.place[bodies[side]], bodies[1 - side], side == 0
-    own, size = frame @ frames[side], robot.numeric.size
+    near_frame, size = frame @ frames[side], robot.numeric.size
     if body in trees.place:
-        other, far = trees.place[body]
-        near, outer = NodeFrame(node, own), NodeFrame(other, far @ frames[1 - side])
+        far_node, far = trees.place[body]
+        near, outer = NodeFrame(node, near_frame), NodeFrame(far_node, far @ frames[1 - side])
         rows, inside = _inner_closure(trees, joint, size, near, outer, first)
         return JointClosure(rows, inside, index, first)
-    held = nacelle.poses[body] @ frames[1 - side]
-    far_axes = np.stack([trees.down(node, held.R[:, k]) for k in range(3)], axis=1)
+    far_frame = nacelle.poses[body] @ frames[1 - side]
+    far_axes = np.stack([trees.down(node, far_frame.R[:, k]) for k in range(3)], axis=1)
     offsets, locked, _ = locked_axes(joint)
-    place, point = own.p, held.p
+    near_point, point = near_frame.p, far_frame.p
     local: Array | None = frames[1 - side].p
     if 0 < len(offsets) < 3:
         if first:
             # The leg carries the plane or line: its material point under the nacelle's point.
-            place = trees.seen(node, point)
+            near_point = trees.seen(node, point)
         else:
             # The nacelle carries it: its material point under the leg's point.
-            point, local = trees.point(node, own.p), None
-    axes, free = Axes(own.R, far_axes, first), own.R[:, 2] if len(locked) == 2 else None
-    moved = columns(trees, node, place)
-    rows = closure_rows(joint, size, moved, axes, short_basis(own.R, locked), free)
-    return JointClosure(rows, PlatformSides(node, node, place, body, local, point), index, first)
+            point, local = trees.point(node, near_frame.p), None
+    axes, free = Axes(near_frame.R, far_axes, first), near_frame.R[:, 2] if len(locked) == 2 else None
+    twists = columns(trees, node, near_point)
+    rows = closure_rows(joint, size, twists, axes, short_basis(near_frame.R, locked), free)
+    return JointClosure(rows, PlatformSides(node, node, near_point, body, local, point), index, first)
 
 
 def _inner_closure(
     trees: LegTrees, joint: Joint, size: float, near: NodeFrame, far: NodeFrame, first: bool
 ) -> tuple[tuple[JointRow, ...], LegSides]:
     """A loop inside a leg: rows near - far = 0 in the axes of what both have in common."""
-    (node, own), (other, outer) = near, far
-    top = trees.common(node, other)
+    (node, near_frame), (far_node, outer) = near, far
+    top = trees.common(node, far_node)
     offsets, locked, _ = locked_axes(joint)
-    P, Q = own.p, outer.p
+    P, Q = near_frame.p, outer.p
     if 0 < len(offsets) < 3:
         # The side that carries the plane or line: its material point under the other's point.
         if first:
-            P = trees.seen(node, trees.point(other, Q, top), top)
+            P = trees.seen(node, trees.point(far_node, Q, top), top)
         else:
-            Q = trees.seen(other, trees.point(node, P, top), top)
-    sides = LegSides(top, node, P, other, Q)
+            Q = trees.seen(far_node, trees.point(node, P, top), top)
+    sides = LegSides(top, node, P, far_node, Q)
     near_axes, far_axes = (
         np.stack([trees.up(k, frame.R[:, i], top) for i in range(3)], axis=1) for k, frame in (near, far)
     )
-    fixed = {node: own.R, other: outer.R}.get(top)
+    fixed = {node: near_frame.R, far_node: outer.R}.get(top)
     directions = basis(far_axes, locked) if fixed is None else short_basis(fixed, locked)
     axes = Axes(near_axes, far_axes, first)
     return closure_rows(joint, size, _difference(trees, sides), axes, directions), sides
@@ -585,12 +585,12 @@ def rod_constraint(
     A, B = (frame @ Pose(np.eye(3), rod.points[side])).p, rod.points[1 - side]
     sides: Sides
     if body in trees.place:
-        other, far = trees.place[body]
+        far_node, far = trees.place[body]
         Q = (far @ Pose(np.eye(3), B)).p
-        top = trees.common(node, other)
-        d = np.asarray(plus(trees.point(other, Q, top), -trees.point(node, A, top)))
-        sides = LegSides(top, node, A, other, Q)
-        moved = _difference(trees, sides)
+        top = trees.common(node, far_node)
+        d = np.asarray(plus(trees.point(far_node, Q, top), -trees.point(node, A, top)))
+        sides = LegSides(top, node, A, far_node, Q)
+        twists = _difference(trees, sides)
     else:
         given_point = body in nacelle.given
         point = nacelle.point(body, B) if given_point else (nacelle.poses[body] @ Pose(np.eye(3), B)).p
@@ -604,14 +604,14 @@ def rod_constraint(
         else:
             d = np.asarray(plus(trees.seen(node, point), -A))
         sides = PlatformSides(axes, node, A, body, B, point, line)
-        moved = sides.near(trees)
-    return SphericalRod((_rod_row(nacelle, d, moved),), sides, rod, side == 0)
+        twists = sides.near(trees)
+    return SphericalRod((_rod_row(nacelle, d, twists),), sides, rod, side == 0)
 
 
-def _rod_row(nacelle: PlacedNacelle, d: Array, moved: Columns) -> Row:
+def _rod_row(nacelle: PlacedNacelle, d: Array, twists: Columns) -> Row:
     """The row d . v of a rod that lies along d, m^2/s."""
     size = nacelle.robot.numeric.size
-    return Row(_along(d, moved), d, size * size)
+    return Row(_along(d, twists), d, size * size)
 
 
 def bar_constraint(

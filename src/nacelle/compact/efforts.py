@@ -1,7 +1,5 @@
 """What joints, rods, springs and dampers require in the compact form, beside inertia.
 
-Friction, springs and rotors in the joints of the compact form, and what rods require.
-
 Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
 
     friction(q') + k (q - q_0)                    N m or N; of a spherical joint a moment along w
@@ -18,51 +16,45 @@ A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v
 m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
 moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the rod's axes.
 
-Angular dampers between two bodies in the compact form: moments on nodes and on the nacelle.
-
-With w_1, w_2 the angular velocities of the bodies in base axes the motion has to overcome n = c (w_2 - w_1),
-which is +n on the second body and -n on the first.
-
-Springs between two bodies in the compact form: forces on nodes and on the nacelle.
-
-The two points are taken to base axes, d = P_2 - P_1 with l = |d| and l' = d . (v_2 - v_1) / l; the motion has
-to overcome F = k (l - l_0) + c l', which is +F d / l on the second body at P_2 and -F d / l on the first.
+Between two bodies, base axes: an angular damper requires n = c (w_2 - w_1), +n on the second body and -n on
+the first; a spring with d = P_2 - P_1, l = |d| and l' = d . (v_2 - v_1) / l requires F = k (l - l_0) + c l',
+which is +F d / l on the second body at P_2 and -F d / l on the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from typing import cast
 
-from nacelle.compact.actuators import node_closure_axes
+from nacelle.compact.actuators import rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, merge
-from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
-from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, node_twist
 from nacelle.compact.placed import Placed
 from nacelle.compact.required import Required, on_both_sides
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, scaled
-from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
-from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.dynamics.compliance import line_between
+from nacelle.dynamics.joint_effort import axis_effort, friction_effort
 from nacelle.dynamics.physics import Physics
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
+from nacelle.dynamics.state import State
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, plus, product
 from nacelle.spatial.screw import Twist, Wrench
+from nacelle.tree.actuation import joint_axes
 
 
-def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_dampers(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Angular dampers between bodies, where friction counts."""
     placed = legs.placed
-    if not counted.friction:
+    if not physics.friction:
         return
     for damper in placed.robot.dampers:
         first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
         moment = scaled(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
-            _put_moment(placed, into, body, n)
+            _add_wrench(placed, forces, body, ZERO, Wrench(ZERO, n))
 
 
 def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Twist:
@@ -72,42 +64,39 @@ def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> 
     if body in placed.nacelle.poses:
         return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
     node, at = _on_node(placed, body, local)
-    moved = columns(placed.trees, node, at)
-    own = Twist(velocity(moved, motion.u), angular_velocity(moved, motion.u))
-    v, w = with_root(placed.trees, node, at, own, motion.frames)
+    unit_twists = columns(placed.trees, node, at)
+    v, w = node_twist(placed.trees, node, at, unit_twists, motion.u, motion.frames)
     return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
 
 
-def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> None:
-    """Put a moment, base axes, on a body."""
+def _add_wrench(placed: Placed, forces: Required, body: int, local: Array, wrench: Wrench) -> None:
+    """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
     if body in placed.nacelle.poses:
-        into.on_nacelle(body, placed.nacelle.poses[body].p, ZERO, moment)
+        forces.on_nacelle(body, _position(placed, body, local), *wrench, local)
         return
-    node, _ = placed.trees.place[body]
-    into.on_node(node, ZERO, placed.trees.down(node, moment))
+    node, point = _on_node(placed, body, local)
+    f, n = (placed.trees.down(node, vector) for vector in wrench)
+    forces.on_node(node, f, n, point)
 
 
-# ---- springs between two bodies in the compact form: forces on nodes and on the nacelle
-
-
-def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_line_springs(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
     placed = legs.placed
     for spring in placed.robot.springs:
         ends = list(zip(spring.bodies, spring.points, strict=True))
-        line = line_between(*(_place(placed, *end) for end in ends))
-        value: Scalar = spring.pull(line.length) if counted.springs else 0.0
-        if counted.friction and not is_zero(spring.damping):
+        line = line_between(*(_position(placed, *end) for end in ends))
+        value: Scalar = spring.pull(line.length) if physics.springs else 0.0
+        if physics.friction and not is_zero(spring.damping):
             first, second = (_twist(placed, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scaled(value, line.direction)
-        for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
-            _put_force(placed, into, body, local, point, f)
+        for (body, local), f in zip(ends, (-force, force), strict=True):
+            _add_wrench(placed, forces, body, local, Wrench(f, ZERO))
 
 
-def _place(placed: Placed, body: int, local: Array) -> Array:
+def _position(placed: Placed, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
     if body == BASE:
         return local
@@ -123,97 +112,63 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
     return node, plus(frame.p, product(frame.R, local))
 
 
-def _put_force(placed: Placed, into: Required, body: int, local: Array, point: Array, force: Array) -> None:
-    """Put a force, base axes, on a point of a body, `local` in its frame and `point` in base axes."""
-    if body == BASE:
-        return
-    if body in placed.nacelle.poses:
-        into.on_nacelle(body, point, force, ZERO, local)
-        return
-    node, at = _on_node(placed, body, local)
-    into.on_node(node, placed.trees.down(node, force), ZERO, at)
-
-
-# ---- friction, springs and rotors in the joints of the compact form, and what rods require
-
-
-def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_rods(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
-        between = rod.link.masses[2] if counted.inertia else 0.0
+        between = rod.link.masses[2] if physics.inertia else 0.0
         a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)
-        own, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
-        if isinstance(rod, SphericalRod) and counted.friction and rod.link.rubs:
-            own, far = _with_friction(legs, motion, rod, counted, own, far)
-        on_both_sides(into, rod, own, far)
+        near, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
+        if isinstance(rod, SphericalRod) and physics.friction and rod.link.rubs:
+            near, far = _with_friction(legs, motion, rod, physics, near, far)
+        on_both_sides(forces, rod, near, far)
 
 
 def _with_friction(
-    legs: Legs, motion: MechanismMotion, rod: SphericalRod, counted: Physics, own: Wrench, far: Wrench
+    legs: Legs, motion: MechanismMotion, rod: SphericalRod, physics: Physics, near_wrench: Wrench, far: Wrench
 ) -> tuple[Wrench, Wrench]:
     """Wrenches on both ends of a rod, with what friction in its spherical joints adds to them."""
-    w_own, w_far = rod.sides.angular_velocities(motion)
+    w_own, w_far = (side.w for side in rod.sides.motions(motion))
     # For the rod's angular velocity, and for a moment on it as a pair of forces.
     over = scaled(divide(1.0, rod.link.length2), rod.d)
     w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
-    terms = [legs.placed.robot.joints[k].friction for k in (rod.link.joint, rod.link.closure)]
-    near, end = terms if rod.first else terms[::-1]
-    n_own = _spherical(near, add(w, -w_own), counted.smooth)
-    n_far = _spherical(end, add(w, -w_far), counted.smooth)
+    joints = [legs.placed.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
+    near, end = joints if rod.first else joints[::-1]
+    n_own = friction_effort(near, 0, add(w, -w_own), physics.smooth)
+    n_far = friction_effort(end, 0, add(w, -w_far), physics.smooth)
     pair = crossed(add(n_own, n_far), over)
-    return Wrench(add(own.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
+    return Wrench(add(near_wrench.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
 
 
-def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
-    if not friction or not friction[0]:
-        return ZERO
-    return spherical_friction(friction[0], rate, smooth)
-
-
-def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
-    """Friction and springs of joints of the tree, each along its own rate."""
-    robot = legs.placed.robot
-    nacelle = set(robot.nacelle.joints)
+def require_efforts(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+    """Friction, springs and end stops of joints of the tree, each along its own rate."""
+    placed, robot = legs.placed, legs.placed.robot
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in legs.placed.parts.omitted:
+        if joint.successor in placed.parts.omitted:
             continue
-        rate = robot.platform_nv + robot.v_slices[j].start
-        rates = motion.w if j in nacelle else motion.u
-        gather = into.nacelle if j in nacelle else into.gamma
+        of_nacelle = j in robot.nacelle.joints
+        rates, along_rates = (motion.w, forces.nacelle) if of_nacelle else (motion.u, forces.gamma)
+        start = robot.platform_nv + robot.v_slices[j].start
         for number, primitive in enumerate(joint.primitives):
-            spring, terms = _acting(joint, number, counted)
-            if stop_of(joint, number) is not None:
-                q = legs.placed.now.coordinate(j, number)
-                merge(gather, {rate: stop_effort(joint, number, q, rates.get(rate, 0.0), counted)})
-            if spring is not None:
-                merge(gather, {rate: spring.held_force(legs.placed.now.coordinate(j, number))})
-            if terms and primitive is Primitive.SPHERICAL:
-                w = pack([rates.get(rate + i, 0.0) for i in range(3)])
-                values = spherical_friction(terms, w, counted.smooth)
-                merge(gather, {rate + i: values[i] for i in range(3)})
-            elif terms:
-                merge(gather, {rate: axis_friction(terms, rates.get(rate, 0.0), counted.smooth)})
-            rate += primitive.nv
+            indices = range(start, start + primitive.nv)
+            rate = pack([rates.get(index, 0.0) for index in indices])
+            effort = _axis_effort(placed, j, number, rate, physics)
+            merge(along_rates, dict(zip(indices, effort.tolist(), strict=True)))
+            start = indices.stop
 
 
-def _acting(joint: Joint, number: int, counted: Physics) -> tuple[Spring | None, tuple[FrictionTerm, ...]]:
-    """The spring and the friction terms of an axis of a joint that count."""
-    return (
-        joint.springs[number] if counted.springs and joint.springs else None,
-        joint.friction[number] if counted.friction and joint.friction else (),
-    )
+def _axis_effort(placed: Placed, index: int, number: int, rate: Array, physics: Physics) -> Array:
+    """Friction, spring and end stop (k,) of an axis of a joint at its rate (k,); rotors count as inertia."""
+    return axis_effort(cast(State, placed), index, number, rate, rate, replace(physics, inertia=False))
 
 
-def _acts(joint: Joint, counted: Physics) -> bool:
+def _acts(joint: Joint, physics: Physics) -> bool:
     """Whether a joint has friction, springs or end stops that count."""
-    rubs = counted.friction and (any(joint.friction) or any(joint.stops))
-    return bool(rubs or (counted.springs and joint.is_sprung))
+    rubs = physics.friction and (any(joint.friction) or any(joint.stops))
+    return bool(rubs or (physics.springs and joint.is_sprung))
 
 
-def _effort(
-    placed: Placed, index: int, axes: int, slip: Callable[[], Array], turn: Array, counted: Physics
-) -> Wrench:
+def _effort(placed: Placed, index: int, axes: int, relative: Twist, physics: Physics) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
     With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
@@ -227,105 +182,85 @@ def _effort(
         placed: where the robot is.
         index: the closure.
         axes: node in whose axes all vectors are written; 0 for the base.
-        slip: gives v, where an axis needs it.
-        turn: w.
-        counted: what counts.
+        relative: v (3,), m/s, and w (3,), rad/s.
+        physics: what is included.
     """
     joint = placed.robot.joints[index]
     force: Array = ZERO
     moment: Array = ZERO
-    for number, e in enumerate(node_closure_axes(placed, index, axes)):
-        primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
-        if primitive is Primitive.SPHERICAL:
-            moment = add(moment, spherical_friction(terms, turn, counted.smooth) if terms else ZERO)
+    for number, axis in enumerate(joint_axes(joint, *placed.joint_frames(index, axes))):
+        if axis.directions.shape[1] == 3:
+            moment = add(moment, _axis_effort(placed, index, number, relative.w, physics))
             continue
-        value: Scalar = 0.0
-        if terms:
-            value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
-        if stop_of(joint, number) is not None:
-            q = placed.now.coordinate(index, number)
-            rate = dot(e, turn if primitive.is_rotation else slip())
-            value = value + stop_effort(joint, number, q, rate, counted)
-        if spring is not None:
-            value = value + spring.held_force(placed.now.coordinate(index, number))
-        if primitive.is_rotation:
+        e = axis.directions[:, 0]
+        rate = pack([dot(e, relative.w if axis.is_rotation else relative.v)])
+        (value,) = _axis_effort(placed, index, number, rate, physics)
+        if axis.is_rotation:
             moment = add(moment, scaled(value, e))
         else:
             force = add(force, scaled(value, e))
     return Wrench(force, moment)
 
 
-def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
     for closure in placed.joint_closures:
         joint, sides = placed.robot.joints[closure.joint], closure.sides
-        if not _acts(joint, counted):
+        if not _acts(joint, physics):
             continue
         is_end = isinstance(sides, PlatformSides) and joint.kind is JointKind.SPHERICAL
         if is_end and placed.trees.root(sides.node) is None:
-            _spherical_end(legs, motion, into, closure, counted)
+            _spherical_end(legs, motion, forces, closure, physics)
             continue
-        w, w_far = sides.angular_velocities(motion)
-        turn = add(w_far, -w) if closure.first else add(w, -w_far)
-        slip = partial(_second_slip, legs, motion, closure)
-        held = _effort(placed, closure.joint, sides.axes, slip, turn, counted)
+        w, w_far = (side.w for side in sides.motions(motion))
+        v = closure.slip(placed.trees, motion.u, motion.frames)
+        relative = Twist(v, add(w_far, -w)) if closure.first else Twist(-v, add(w, -w_far))
+        effort = _effort(placed, closure.joint, sides.axes, relative, physics)
         # Along the rates of the second side less the first.
-        against = Wrench(-held.f, -held.n)
-        on_both_sides(into, closure, *((against, held) if closure.first else (held, against)))
-
-
-def _second_slip(legs: Legs, motion: MechanismMotion, closure: JointClosure) -> Array:
-    """Velocity of the second side of a closure relative to the first, in its axes."""
-    slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
-    return slip if closure.first else -slip
+        against = Wrench(-effort.f, -effort.n)
+        on_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
 
 
 def _spherical_end(
-    legs: Legs, motion: MechanismMotion, into: Required, closure: JointClosure, counted: Physics
+    legs: Legs, motion: MechanismMotion, forces: Required, closure: JointClosure, physics: Physics
 ) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
-    moved = columns(legs.placed.trees, sides.node, sides.own, 0)
-    w = add(motion.frames[sides.body].w, -angular_velocity(moved, motion.u))
-    terms = legs.placed.robot.joints[closure.joint].friction[0]
+    twists = columns(legs.placed.trees, sides.node, sides.own, 0)
+    w = add(motion.frames[sides.body].w, -angular_velocity(twists, motion.u))
     # Along the relative angular velocity, whichever side counts as first.
-    moment = spherical_friction(terms, w, counted.smooth)
-    into.on_nacelle(sides.body, sides.point, ZERO, moment)
-    for rate, (_, axis) in moved.items():
+    moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, physics.smooth)
+    forces.on_nacelle(sides.body, sides.point, ZERO, moment)
+    for rate, (_, axis) in twists.items():
         if not all_zero(axis):
-            into.along(rate, -dot(axis, moment))
+            forces.along(rate, -dot(axis, moment))
 
 
-def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Physics) -> None:
+def require_nacelle_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
     trees = placed.trees
     for c in placed.robot.nacelle.closures:
         joint = placed.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
-        if not _acts(joint, counted):
+        if not _acts(joint, physics):
             continue
         if not joint.at_point:
             point = placed.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
-            slip = partial(_apart, near, far, point)
-            force, moment = _effort(placed, c, 0, slip, add(far.w, -near.w), counted)
-            into.on_nacelle(bodies[1], point, force, moment)
-            into.on_nacelle(bodies[0], point, -force, -moment)
+            v = [frame.velocity_at(plus(point, -frame.pose.p)) for frame in (near, far)]
+            relative = Twist(add(v[1], -v[0]), add(far.w, -near.w))
+            force, moment = _effort(placed, c, 0, relative, physics)
+            forces.on_nacelle(bodies[1], point, force, moment)
+            forces.on_nacelle(bodies[0], point, -force, -moment)
         elif all(body in trees.place for body in bodies):
             nodes = [trees.place[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _effort(placed, c, 0, lambda: ZERO, add(w[1], -w[0]), counted)
+            _, moment = _effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
-                into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
-
-
-def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
-    """Velocity of a body of the nacelle relative to another one at a point, base axes."""
-    near, far = (frame.velocity_at(plus(point, -frame.pose.p)) for frame in (first, second))
-    return add(far, -near)
+                forces.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 
 
 def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:
@@ -343,6 +278,15 @@ def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate)
         slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
         value = dot(e, add(add(far.a, -near.a), scaled(-2.0, crossed(carrier, slip))))
     return value if closure.first else -value
+
+
+def require_rotors(legs: Legs, motion: MechanismMotion, forces: Required) -> None:
+    """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
+    for rate, inertia in tree_rotors(legs.placed).items():
+        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
+        merge(forces.gamma if rate in motion.u_dot else forces.nacelle, {rate: inertia * acceleration})
+    for closing in rotor_rates(legs.placed):
+        forces.along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 
 
 AT_JOINTS = (

@@ -10,7 +10,7 @@ w' x r + w x (w x r) over r, the motion requires
   point, so that f goes straight to the nacelle and loads no joint of the leg;
 - on a body of the nacelle in its own axes, or by the columns c_i of its orientation, base axes:
   f = m a + sum h_j c_j'', n = sum c_i x (sum S_ij c_j'' + h_i a);
-- rods and bars as masses at their ends, rotors as i^2 J q'' along their rate.
+- rods and bars as masses at their ends; rotors as i^2 J q'' along their rate (`efforts`).
 
 Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
 
@@ -18,8 +18,6 @@ Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T 
 its inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point of it accelerates with a + T r: f and n
 are sums of that and of r x (a + T r) over the mass. Each second moment costs as much as the entries of T that
 it meets.
-
-Inertial numbers that a link passes on to what moves alike: by rules that hold for every geometry.
 
 What lies on the axis of a revolute joint moves as the link before it does, and so do the second moments of a
 link on a prismatic joint; the point where a link holds the nacelle moves with the nacelle. Of the numbers m,
@@ -39,10 +37,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.compact.bars.rod import rotor
+from nacelle.compact.actuators import tree_rotors
+from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey
-from nacelle.compact.legs import Legs, merge
+from nacelle.compact.legs import Legs
 from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import Placed
@@ -102,8 +101,8 @@ def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Ar
             column = pack(
                 [0.0 if k == i else w[j] * w[j] - w[i] * w[i] if k == j else T[k, j] for k in range(3)]
             )
-            other = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
-            part = add(_unit_cross(i, column), _unit_cross(j, other))
+            transposed = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
+            part = add(_unit_cross(i, column), _unit_cross(j, transposed))
         n = add(n, scaled(value, part))
     return f, n
 
@@ -131,22 +130,19 @@ class InertialNumbers:
     rates: dict[int, Scalar]
 
 
-# ---- inertia and weight of all bodies in the compact form
-
-
 def inertial_numbers(placed: Placed) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, place = placed.robot, placed.trees.place
+    robot, frame_of = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 
     def put(body: int, numbers: Array) -> None:
-        if body in place:
-            node, frame = place[body]
+        if body in frame_of:
+            node, frame = frame_of[body]
             if node:
-                seen = moved_inertia(numbers, frame.R, frame.p)
-                seen = moved_inertia(seen, np.eye(3), -reference_point(placed, node))
-                nodes[node] = plus(nodes[node], seen) if node in nodes else seen
+                at_node = moved_inertia(numbers, frame.R, frame.p)
+                at_node = moved_inertia(at_node, np.eye(3), -reference_point(placed, node))
+                nodes[node] = plus(nodes[node], at_node) if node in nodes else at_node
         else:
             bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
 
@@ -155,20 +151,13 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
             put(body, numbers_from_parameters(body_parameters(robot, body)))
     for bar in (constraint.link for constraint in placed.bars):
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
-        at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
+        at_B = bar.form.rod[0] + geared_inertia(bar.form.drive.joint) if bar.is_strut else bar.masses[1]
         for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
             put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
             put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
-    rates: dict[int, Scalar] = {}
-    for j in range(robot.tree):
-        joint = robot.joints[j]
-        if robot.numeric.joints[j].rotor_inertia and joint.successor not in placed.parts.omitted:
-            rate = robot.platform_nv + robot.v_slices[j].start
-            for k in range(joint.nv):
-                rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-    return InertialNumbers(nodes, bodies, rates)
+    return InertialNumbers(nodes, bodies, tree_rotors(placed))
 
 
 def end_constraints(placed: Placed) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
@@ -197,14 +186,14 @@ def reference_point(placed: Placed, node: int) -> Array:
     return ends[node][1].own if node in ends else ZERO
 
 
-def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
-    """Inertia and weight of all bodies, and of rotors, by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
+def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, forces: Required) -> None:
+    """Inertia and weight of all bodies by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
 
     Args:
         legs: the robot's legs, eliminated.
         motion: of nodes and nacelle, gravity taken off the accelerations.
         numbers: inertial numbers.
-        into: where forces (N) and moments (N m) are gathered.
+        forces: where forces (N) and moments (N m) are gathered.
     """
     placed = legs.placed
     ends = end_constraints(placed)
@@ -212,14 +201,14 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         moving = motion.nodes[node]
         if node not in ends:
             f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
-            into.on_node(node, f, n)
+            forces.on_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         key, sides = ends[node]
         a = sides.end_acceleration(motion)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
-        into.on_constraint(key, f)
-        into.on_node(node, ZERO, n)
+        forces.on_constraint(key, f)
+        forces.on_node(node, ZERO, n)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (
@@ -227,10 +216,7 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
             if _prefers_columns(values, placed, body)
             else _own_wrench(values, frame)
         )
-        into.on_nacelle(body, frame.pose.p, f, n)
-    for rate, inertia in numbers.rates.items():
-        acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
-        merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
+        forces.on_nacelle(body, frame.pose.p, f, n)
 
 
 def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -262,8 +248,8 @@ def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
     The columns are there already where legs hold the body at points off its origin.
     """
     sides = [constraint.platform for constraint in placed.all_constraints]
-    held = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
-    return any(not all_zero(local) for local in held) or sum(not is_zero(value) for value in values[4:]) <= 1
+    ends = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
+    return any(not all_zero(local) for local in ends) or sum(not is_zero(value) for value in values[4:]) <= 1
 
 
 def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -303,12 +289,12 @@ def carried_numbers(placed: Placed) -> InertialNumbers:
     return InertialNumbers(nodes, bodies, numbers.rates)
 
 
-def _split(numbers: Array, places: tuple[int, ...]) -> tuple[Array, Array]:
+def _split(numbers: Array, indices: tuple[int, ...]) -> tuple[Array, Array]:
     """Ten numbers as those at some places, and the others."""
-    listed = numbers.tolist()
+    values = numbers.tolist()
     return (
-        pack([value if k in places else 0.0 for k, value in enumerate(listed)]),
-        pack([0.0 if k in places else value for k, value in enumerate(listed)]),
+        pack([value if k in indices else 0.0 for k, value in enumerate(values)]),
+        pack([0.0 if k in indices else value for k, value in enumerate(values)]),
     )
 
 

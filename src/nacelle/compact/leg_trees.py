@@ -1,21 +1,13 @@
 """The legs as trees of frames: vectors of a leg are written in the axes of its own links.
 
-A node is the frame behind one primitive of a joint of a leg's tree. From its parent's axes to its own lead a
-constant pose G and the primitive's motion:
-
-    vectors    a_parent = E a_node,  E = G.R R(q)
-    origins    o = G.p, and for a prismatic primitive o = G.p + G.R e q
-
-Node 0 is the base. A rotation about one axis takes four products and two sums where a change of axes to the
-base takes fifteen operations, and entries of closures that are zero in the axes of a link stay zero.
-
-A frame of a leg's chain, and the freedom to choose its axes.
-
-A node is one primitive joint. A vector u (3,) in its axes is E u in its parent's, and its origin is at o
-there:
+A node is the frame behind one primitive of a joint of a leg's tree; node 0 is the base. A vector u (3,) in
+its axes is E u in its parent's, and its origin is at o there:
 
     revolute    E = G_R R_k(q),      o = G_p                    G = (G_R, G_p) the joint's constant pose, m
     prismatic   E = G_R,             o = G_p + G_R (q e)        e its axis, q in m
+
+A rotation about one axis takes four products and two sums where a change of axes to the base takes fifteen
+operations, and entries of closures that are zero in the axes of a link stay zero.
 
 The axes of a link are free to be chosen. Turned about a revolute joint's own axis by a constant angle t they
 change nothing but q -> q + t, and those of a prismatic link may be turned at will, if e is turned back. That
@@ -149,8 +141,8 @@ def towards(node: TreeNode | None, R: Array, axis: int) -> Array | None:
     if node is None or node.primitive is Primitive.SPHERICAL:
         return None
     if not node.primitive.is_rotation:
-        whole = product(node.G.R, R)
-        A = shortest(whole, axis)
+        R_total = product(node.G.R, R)
+        A = shortest(R_total, axis)
         if A is None or rotation_cost(A) >= rotation_cost(node.G.R) + rotation_cost(R):
             return None
         return even_entries(product(node.G.R.T, A))
@@ -205,12 +197,9 @@ def split_own(node: TreeNode) -> TreeNode:
         return node
     if A is None:
         return node
-    own = product(A.T, node.G.R)
+    about_axis = product(A.T, node.G.R)
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    return _ahead(replace(node, G=Pose(A, node.G.p)), own[i, i], own[j, i])
-
-
-# ---- the legs as trees of frames: vectors of a leg are written in the axes of its own links
+    return _ahead(replace(node, G=Pose(A, node.G.p)), about_axis[i, i], about_axis[j, i])
 
 
 class Idle(NamedTuple):
@@ -357,7 +346,7 @@ def leg_trees(
     """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     nodes: list[TreeNode | None] = [None]
-    place: dict[int, NodeFrame] = {BASE: NodeFrame(0, identity())}
+    frame_of: dict[int, NodeFrame] = {BASE: NodeFrame(0, identity())}
     parents: set[int] = {0}
     roots: dict[int, int] = {}
 
@@ -368,12 +357,12 @@ def leg_trees(
             return identity()
         nodes[index] = rotated_node(nodes[index], R_new)
         back = Pose(R_new.T, np.zeros(3))
-        place.update({b: NodeFrame(k, even(back @ at)) for b, (k, at) in place.items() if k == index})
+        frame_of.update({b: NodeFrame(k, even(back @ at)) for b, (k, at) in frame_of.items() if k == index})
         return back
 
     frames: dict[int, int] = {}
     for number, leg in enumerate(robot.legs):
-        base = place[BASE]
+        base = frame_of[BASE]
         if axes and number in axes:
             nodes.append(
                 TreeNode(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosSin(1.0, 0.0), False)
@@ -385,14 +374,14 @@ def leg_trees(
             joint = robot.joints[j]
             if joint.successor in omitted:
                 continue
-            if joint.predecessor not in place:
+            if joint.predecessor not in frame_of:
                 # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
                 nodes.append(TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
-                place[joint.predecessor] = NodeFrame(len(nodes) - 1, Pose(pose.R, np.zeros(3)))
+                frame_of[joint.predecessor] = NodeFrame(len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
-            index, frame = base if joint.predecessor == BASE else place[joint.predecessor]
+            index, frame = base if joint.predecessor == BASE else frame_of[joint.predecessor]
             G = frame @ _settled(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for at, primitive in enumerate(joint.primitives):
@@ -409,36 +398,31 @@ def leg_trees(
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
-            place[joint.successor] = NodeFrame(index, G @ _settled(joint.frame_successor).inverse())
+            frame_of[joint.successor] = NodeFrame(index, G @ _settled(joint.frame_successor).inverse())
     # Bodies of the nacelle are not part of the legs.
-    place = {body: at for body, at in place.items() if at.node not in roots}
-    for body, frame in _last_axes(robot, place):
-        index, own = place[body]
-        face(index, (own @ frame).R, 2)
-    return LegTrees(tuple(nodes), place, roots, frames)
+    frame_of = {body: at for body, at in frame_of.items() if at.node not in roots}
+    for body, frame in _last_axes(robot, frame_of):
+        index, node_pose = frame_of[body]
+        face(index, (node_pose @ frame).R, 2)
+    return LegTrees(tuple(nodes), frame_of, roots, frames)
 
 
-def _last_axes(robot: Robot, place: dict[int, NodeFrame]) -> list[tuple[int, Pose]]:
+def _last_axes(robot: Robot, frame_of: dict[int, NodeFrame]) -> list[tuple[int, Pose]]:
     """Closures with one free rotation at a node that has no other closure: the body and the joint's frame."""
-    sides = [
+    ends = [
         (body, frame, joint)
-        for joint in robot.joints
+        for index, joint in enumerate(robot.joints)
         for body, frame in (
             (joint.predecessor, joint.frame_predecessor),
             (joint.successor, joint.frame_successor),
         )
-        if body in place
+        if body in frame_of and not (joint.successor in frame_of and index < robot.tree)
     ]
-    ends = [
-        (body, frame, joint)
-        for body, frame, joint in sides
-        if not (joint.successor in place and joint in robot.tree_joints)
-    ]
-    used = [place[body][0] for body, _, _ in ends]
+    used = [frame_of[body][0] for body, _, _ in ends]
     return [
         (body, _settled(frame))
         for body, frame, joint in ends
-        if used.count(place[body][0]) == 1 and joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
+        if used.count(frame_of[body][0]) == 1 and joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
     ]
 
 

@@ -7,8 +7,6 @@
 
 Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
 
-Margins and pivot figures from the factors of the compact form, which has them already.
-
 A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
 leg is singular, to first order as the smallest singular value does, so
 
@@ -29,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -38,16 +36,8 @@ from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, St
 from nacelle.compact.motion import MechanismMotion, outward
 from nacelle.compact.nacelle import MovingFrame, PoleFrame
 from nacelle.compact.placed import CompactPlan, Placed
-from nacelle.compact.solve import (
-    Factors,
-    MatrixUnits,
-    Solved,
-    determinant,
-    factorise,
-    multiplied,
-    solve_in_order,
-)
-from nacelle.compact.vectors import ZERO, plus_times
+from nacelle.compact.solve import Factors, determinant, factorise, multiplied
+from nacelle.compact.vectors import ZERO, inner
 from nacelle.kinematics.margins import closed_form_margin
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, is_zero, maximum, minimum, pack
@@ -76,8 +66,8 @@ def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
 def nacelle_determinant(legs: Legs) -> Scalar:
     """Determinant of the rows that decide the dependent rates of the nacelle."""
     if legs.dependent is not None:
-        return multiplied(legs.dependent.pivots)
-    return determinant(legs.D.tolist(), MatrixUnits.ones(len(legs.D)))
+        return multiplied(legs.dependent.pivots.values())
+    return determinant(legs.D.tolist())
 
 
 def margins(legs: Legs) -> Array:
@@ -87,8 +77,8 @@ def margins(legs: Legs) -> Array:
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
-        pivots = [nacelle_determinant(legs)] if legs.dependent is None else legs.dependent.pivots
-        values.append(_margin(pivots, plan.margins[-1]))
+        pivots = legs.dependent.pivots.values() if legs.dependent is not None else [nacelle_determinant(legs)]
+        values.append(_margin(list(pivots), plan.margins[-1]))
     return pack(values)
 
 
@@ -126,8 +116,8 @@ def growth_figure(legs: Legs) -> Scalar:
 
     A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
     """
-    largest = _largest(_multipliers(legs))
-    figure: Scalar = 1.0 if largest is None else minimum(1.0, divide(FREE, largest))
+    sizes = [absolute(value) for value in _multipliers(legs)]
+    figure: Scalar = minimum(1.0, divide(FREE, reduce(maximum, sizes))) if sizes else 1.0
     for constraints, factors in zip(legs.placed.constraints, legs.factors, strict=True):
         if constraints and isinstance(constraints[0], Strut):
             reciprocal = factors.reciprocals[0]
@@ -138,35 +128,22 @@ def growth_figure(legs: Legs) -> Scalar:
 def _multipliers(legs: Legs) -> Iterable[Scalar]:
     """Multipliers that count, rows without units."""
     for factors, leg in zip(legs.factors, legs.plan.legs, strict=True):
-        for row in (*(row for row, _ in factors.order.pivots), *leg.kept):
-            for other, factor in factors.lower[row].items():
-                ratio = leg.units[other] / leg.units[row]
-                yield factor if ratio == 1.0 else factor * ratio
-    if legs.dependent is not None:
-        yield from legs.dependent.multipliers
-
-
-def _largest(values: Iterable[Scalar]) -> Scalar | None:
-    largest: Scalar | None = None
-    for value in values:
-        size = absolute(value)
-        largest = size if largest is None else maximum(largest, size)
-    return largest
-
-
-# ---- the compact form: rates, accelerations and forces of any robot, each leg on its own
+        rows = (*(row for row, _ in factors.order.pivots), *leg.kept)
+        yield from factors.multipliers(rows, leg.units)
+    if legs.dependent is not None and legs.plan.dependent is not None:
+        yield from legs.dependent.multipliers(legs.dependent.lower, legs.plan.dependent.units.rows)
 
 
 Rates = dict[int, Scalar]
 
 
-def merge(into: Rates, other: Rates) -> Rates:
+def merge(total: Rates, added: Rates) -> Rates:
     """Sum of two lists of forces by rate."""
-    for rate, value in other.items():
-        before = into.get(rate, 0.0)
+    for rate, value in added.items():
+        before = total.get(rate, 0.0)
         if not is_zero(value):
-            into[rate] = value if is_zero(before) else before + value
-    return into
+            total[rate] = value if is_zero(before) else before + value
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +214,9 @@ class Legs:
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [row for loop in self.loops for row in loop.rows]
-        own = [rows[k].coefficients for k in self.plan.own_rows]
+        of_nacelle = [rows[k].coefficients for k in self.plan.own_rows]
         legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
-        return own + legs
+        return of_nacelle + legs
 
     @cached_property
     def D(self) -> Array:
@@ -248,12 +225,10 @@ class Legs:
         return pack([[row.get(rate, 0.0) for rate in dependent] for row in self.dependent_rows])
 
     @cached_property
-    def dependent(self) -> Solved | None:
-        """How D is eliminated, where that is in a fixed order."""
+    def dependent(self) -> Factors | None:
+        """D, eliminated, where that is in a fixed order."""
         order = self.plan.dependent
-        if order is None:
-            return None
-        return solve_in_order(self.D.tolist(), [0.0] * len(self.D), order.pivots, order.units)
+        return None if order is None else order.eliminate(self.D.tolist())
 
     @cached_property
     def W(self) -> Array:
@@ -266,14 +241,11 @@ class Legs:
 
     def _solved(self, right: Array) -> Array:
         """The dependent rates for right-hand sides (dependent,) or (dependent, columns)."""
-        order = self.plan.dependent
-        if order is None:
+        if self.dependent is None:
             return solve(self.D, right)
-        rows = self.D.tolist()
         if right.ndim == 1:
-            return solve_in_order(rows, right.tolist(), order.pivots, order.units).f
-        columns = [self._solved(right[:, k]) for k in range(right.shape[1])]
-        return np.stack(columns, axis=1)
+            return self.dependent.solution(right.tolist())
+        return np.stack([self.dependent.solution(column.tolist()) for column in right.T], axis=1)
 
     def nacelle_rates(self, v: Array, bias: Array | None = None) -> Rates:
         """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones.
@@ -283,10 +255,7 @@ class Legs:
         mechanism = self.plan.mechanism
         rates: Rates = dict(zip(mechanism.independent, v.tolist(), strict=True))
         for i, rate in enumerate(mechanism.dependent):
-            value: Scalar = 0.0 if bias is None else bias[i]
-            for j in range(len(mechanism.independent)):
-                value = plus_times(value, self.W[i, j], v[j])
-            rates[rate] = value
+            rates[rate] = inner(self.W[i], v, 0.0 if bias is None else bias[i])
         return rates
 
     def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
@@ -311,23 +280,21 @@ class Legs:
         nodes = outward(self.placed.trees, u, {}, frames)
         motion = MechanismMotion(self.placed.trees, u, {}, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(motion)
-        own = [value for loop in self.loops for value in loop.accelerations(motion)]
-        return self._solved(-self.left_over(own, dict(enumerate(sides))))
+        loop_sides = [value for loop in self.loops for value in loop.accelerations(motion)]
+        return self._solved(-self.left_over(loop_sides, dict(enumerate(sides))))
 
-    def left_over(self, own: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+    def left_over(self, loop_sides: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
         """Right-hand sides of the rows that decide the dependent rates.
 
         Args:
-            own: of all rows of the nacelle's own loops.
+            loop_sides: of all rows of the nacelle's own loops.
             sides: of all rows of legs.
         """
-        right = [own[k] for k in self.plan.own_rows]
+        right = [loop_sides[k] for k in self.plan.own_rows]
         for k, leg in enumerate(self.plan.legs):
             for row in leg.kept:
-                value: Scalar = 0.0
-                for i, factor in self.remaining[k, row].items():
-                    value = plus_times(value, factor, sides[k][i])
-                right.append(value)
+                factors = self.remaining[k, row]
+                right.append(inner(factors.values(), (sides[k][i] for i in factors)))
         return pack(right)
 
     def accelerations(self, motion: MechanismMotion, active: Rates | None = None) -> Rates:
@@ -341,36 +308,34 @@ class Legs:
         """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
         total = dict(nacelle)
         for k, factors in enumerate(self.factors):
-            own = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
-            if own:
-                merge(total, self.wrench(k, factors.forces(own, held=True)[0]))
+            leg_forces = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
+            if leg_forces:
+                merge(total, self.wrench(k, factors.forces(leg_forces, held=True)[0]))
         return self.along_v(total)
 
     def along_v(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
         mechanism = self.plan.mechanism
-        projected = []
-        for j, rate in enumerate(mechanism.independent):
-            value = forces.get(rate, 0.0)
-            for i, other in enumerate(mechanism.dependent):
-                value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
-            projected.append(value)
-        return projected
+        dependent = [forces.get(rate, 0.0) for rate in mechanism.dependent]
+        return [
+            inner(column, dependent, forces.get(rate, 0.0))
+            for rate, column in zip(mechanism.independent, self.W.T, strict=True)
+        ]
 
 
 def _given(factors: Factors, active: Rates | None) -> Rates | None:
     """Active rates of a leg, if all of them are given."""
-    own = [rate for _, rate in factors.order.active]
-    if active is None or any(rate not in active for rate in own):
+    active_rates = [rate for _, rate in factors.order.active]
+    if active is None or any(rate not in active for rate in active_rates):
         return None
-    return {rate: active[rate] for rate in own}
+    return {rate: active[rate] for rate in active_rates}
 
 
 def factorised(plan: CompactPlan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
-        factorise([row.coefficients for constraint in own for row in constraint.rows], leg.order, leg.zeros)
-        for own, leg in zip(placed.constraints, plan.legs, strict=True)
+        factorise([row.coefficients for constraint in group for row in constraint.rows], leg.order, leg.zeros)
+        for group, leg in zip(placed.constraints, plan.legs, strict=True)
     )
     return Legs(placed, plan, factors)
 
@@ -406,27 +371,27 @@ def motion(
 
 
 def _moving(
-    legs: Legs, given: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
+    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at given rates, and derivatives of those of the nacelle and of some joints."""
     gravity = np.asarray(legs.placed.robot.gravity)
-    free = dict(given.frames)
+    free = dict(prescribed.frames)
     frames = {body: frame.against(gravity) for body, frame in free.items()}
     if pole_held:
-        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
-            platform = listed[PLATFORM]
+        for bodies, a_pole in ((free, ZERO), (frames, -gravity)):
+            platform = bodies[PLATFORM]
             assert isinstance(platform, PoleFrame)
-            listed[PLATFORM] = platform.with_pole_at(a_pole)
+            bodies[PLATFORM] = platform.with_pole_at(a_pole)
 
     def at(u_dot: Rates) -> MechanismMotion:
         """The motion at accelerations u_dot of the legs' rates."""
-        trees, u = legs.placed.trees, given.u
+        trees, u = legs.placed.trees, prescribed.u
         nodes = outward(trees, u, u_dot, frames, gravity=gravity)
         weightless = outward(trees, u, u_dot, free)
-        w = (given.w, given.w_dot)
+        w = (prescribed.w, prescribed.w_dot)
         return MechanismMotion(trees, u, u_dot, nodes, frames, weightless, free, gravity, *w, heavy, friction)
 
-    return at({**legs.accelerations(at({}), given.u_dot), **given.u_dot})
+    return at({**legs.accelerations(at({}), prescribed.u_dot), **prescribed.u_dot})
 
 
 class GivenMotion(NamedTuple):
@@ -448,14 +413,14 @@ class GivenMotion(NamedTuple):
 
 
 def motion_as_given(
-    legs: Legs, given: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
 ) -> MechanismMotion:
     """The motion of everything from that of the nacelle and of some joints; the other joints follow.
 
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
     """
-    u = {**legs.rates(given.frames, given.u), **given.u}
-    return _moving(legs, given._replace(u=u), heavy, friction)
+    u = {**legs.rates(prescribed.frames, prescribed.u), **prescribed.u}
+    return _moving(legs, prescribed._replace(u=u), heavy, friction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -484,8 +449,8 @@ class ClosureRate:
         placed, sides = legs.placed, self.closure.sides
         sign = 1.0 if self.closure.first else -1.0
         gamma: Rates = {}
-        for side, moved in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
-            along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in moved.items()}
+        for side, twists in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
+            along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in twists.items()}
             merge(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
         wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)

@@ -26,7 +26,7 @@ from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
 from nacelle.compact.legs import Legs, Rates
-from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, velocity, with_root
+from nacelle.compact.motion import MechanismMotion, columns, node_twist
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.sides import LegSides, PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
@@ -55,7 +55,7 @@ def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[in
     """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
     placed = legs.placed
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
-    own = set(rates)
+    leg_rates = set(rates)
     H: dict[tuple[int, int], Scalar] = {}
 
     def put(i: int, j: int, value: Scalar) -> None:
@@ -64,17 +64,17 @@ def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[in
             H[key] = value if key not in H else H[key] + value
 
     for node, values in numbers.nodes.items():
-        moved = columns(placed.trees, node, reference_point(placed, node))
-        if not own & set(moved) or placed.trees.root(node) is not None:
+        unit_twists = columns(placed.trees, node, reference_point(placed, node))
+        if not leg_rates & set(unit_twists) or placed.trees.root(node) is not None:
             continue
-        listed = sorted(moved)
-        for place, i in enumerate(listed):
-            linear, angular = momentum(values, moved[i])
-            for j in listed[: place + 1]:
-                v, w = moved[j]
+        moving_rates = sorted(unit_twists)
+        for count, i in enumerate(moving_rates):
+            linear, angular = momentum(values, unit_twists[i])
+            for j in moving_rates[: count + 1]:
+                v, w = unit_twists[j]
                 put(i, j, _dots(v, linear, w, angular))
     for rate, inertia in numbers.rates.items():
-        if rate in own:
+        if rate in leg_rates:
             put(rate, rate, inertia)
     return H
 
@@ -116,29 +116,23 @@ def end_inertia(
     """
     placed, factors = legs.placed, legs.factors[leg]
     count = placed.constraints[leg][-1].span.stop
-    own = [rate for _, rate in factors.order.pivots]
+    leg_rates = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
-    for i, j, value in _condensed(H, X, own):
+    for i, j, value in _condensed(H, X, leg_rates):
         K[i][j] = K[j][i] = value
     return placed.trees.up_tensor(sides.axes, pack(K))
 
 
 def _condensed(
-    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int]
+    H: dict[tuple[int, int], Scalar], X: list[Rates], leg_rates: list[int]
 ) -> Iterator[tuple[int, int, Scalar]]:
-    """Entries (i, j <= i) of X^T H X, H by pairs of the rates `own`."""
-    for i in range(len(X)):
-        weighed: dict[int, Scalar] = {}
-        for a in own:
-            weighed[a] = 0.0
-            for b in own:
-                weighed[a] = plus_times(weighed[a], H.get((max(a, b), min(a, b)), 0.0), X[i][b])
-        for j in range(i + 1):
-            value: Scalar = 0.0
-            for a in own:
-                value = plus_times(value, X[j][a], weighed[a])
-            yield i, j, value
+    """Entries (i, j <= i) of X^T H X, H by pairs of the rates `leg_rates`."""
+    rows = [[H.get((max(a, b), min(a, b)), 0.0) for b in leg_rates] for a in leg_rates]
+    columns = [[rates[rate] for rate in leg_rates] for rates in X]
+    for i, column in enumerate(columns):
+        momenta = [inner(row, column) for row in rows]
+        yield from ((i, j, inner(other, momenta)) for j, other in enumerate(columns[: i + 1]))
 
 
 def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
@@ -189,9 +183,9 @@ class _MassSum:
         body, local = sides.held
         points = [frame[body].velocity(local) for frame in self.frames]
         for i, point in enumerate(points):
-            felt = pack([inner(row, point.tolist()) for row in K.tolist()])
+            end_momentum = pack([inner(row, point.tolist()) for row in K.tolist()])
             for j in range(i + 1):
-                self.put(i, j, inner(points[j].tolist(), felt.tolist()))
+                self.put(i, j, inner(points[j].tolist(), end_momentum.tolist()))
 
     def put_bars(self, numbers: InertialNumbers) -> None:
         """Legs with bars in a form of their own."""
@@ -210,8 +204,8 @@ class _MassSum:
             if end is not None:
                 self.put_end(end_inertia(self.legs, leg, *end, H), end[1])
                 continue
-            own = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
-            for i, j, value in _condensed(H, self.rates, own):
+            leg_rates = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
+            for i, j, value in _condensed(H, self.rates, leg_rates):
                 self.put(i, j, value)
 
     def put_nodes(self, numbers: InertialNumbers) -> None:
@@ -221,11 +215,9 @@ class _MassSum:
             if trees.root(node) is None:
                 continue
             point = reference_point(self.placed, node)
-            moved = columns(trees, node, point)
-            twists = []
-            for frames, rates in zip(self.frames, self.rates, strict=True):
-                own = Twist(velocity(moved, rates), angular_velocity(moved, rates))
-                twists.append(with_root(trees, node, point, own, frames))
+            unit_twists = columns(trees, node, point)
+            motions = zip(self.rates, self.frames, strict=True)
+            twists = [node_twist(trees, node, point, unit_twists, *motion) for motion in motions]
             self.put_twists(values, twists)
 
     def put_rods(self) -> None:
@@ -263,8 +255,8 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
         return unit
     arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
-    moved = crossed(np.eye(3)[independent[k] - 3], arm)
-    return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
+    shift = crossed(np.eye(3)[independent[k] - 3], arm)
+    return pack([-shift[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
 
 def _in_base(values: Array, R: Array) -> Array:
@@ -288,13 +280,13 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
     total: Scalar = 0.0
     for node, values in numbers.nodes.items():
         point = reference_point(placed, node)
-        moved = columns(placed.trees, node, point)
-        own = Twist(velocity(moved, motion.u), motion.nodes[node].w)
-        if placed.trees.root(node) is not None:
-            within = Twist(own.v, angular_velocity(moved, motion.u))
-            own = with_root(placed.trees, node, point, within, motion.frames)
-        linear, angular = momentum(values, own)
-        total = plus_times(total, 0.5, _dots(own.v, linear, own.w, angular))
+        unit_twists = columns(placed.trees, node, point)
+        twist = node_twist(placed.trees, node, point, unit_twists, motion.u, motion.frames)
+        if placed.trees.root(node) is None:
+            # Found already, from node to node.
+            twist = twist._replace(w=motion.nodes[node].w)
+        linear, angular = momentum(values, twist)
+        total = plus_times(total, 0.5, _dots(twist.v, linear, twist.w, angular))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         linear, angular = momentum(_in_base(values, frame.pose.R), Twist(frame.v, frame.w))
@@ -317,7 +309,6 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
         gamma, nacelle = closing.unit_force(legs)
         speed: Scalar = 0.0
         for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
-            for key_, factor in factors.items():
-                speed = plus_times(speed, factor, rates[key_])
+            speed = inner(factors.values(), (rates[rate] for rate in factors), speed)
         total = plus_times(total, 0.5 * closing.rotor, speed * speed)
     return total

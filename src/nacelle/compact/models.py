@@ -18,29 +18,23 @@ from typing import cast
 
 import numpy as np
 
-from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
+from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, least_norm, rotor_rates
 from nacelle.compact.bar_forces import require_bars
-from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
+from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods, require_rotors
 from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import (
-    Way,
-    active_rates,
-    is_counted_from_pole,
-    is_direct,
-)
+from nacelle.compact.placed import Way, active_rates, is_counted_from_pole, is_direct
 from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
 from nacelle.compact.required import Required, forces_on_platform, inward
-from nacelle.compact.solve import MatrixUnits, determinant
-from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, plus_times
-from nacelle.dynamics.actuators import least_norm_forces
+from nacelle.compact.solve import determinant
+from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, inner, plus_times
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.tree_form import mass_figure
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -61,29 +55,28 @@ def _moving(
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
-def required(legs: Legs, moving: MechanismMotion, counted: Physics, tau: Array | None = None) -> Required:
+def required(legs: Legs, moving: MechanismMotion, physics: Physics, tau: Array | None = None) -> Required:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
-    into = Required(placed)
-    require_inertia(legs, moving, carried_numbers(legs.placed), into)
-    for rate in rotor_rates(placed):
-        into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
+    forces = Required(placed)
+    require_inertia(legs, moving, carried_numbers(legs.placed), forces)
+    require_rotors(legs, moving, forces)
     for require in (require_rods, require_bars, *AT_JOINTS):
-        require(legs, moving, into, counted)
+        require(legs, moving, forces, physics)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
-            into.along(place_, -tau[k])
+            forces.along(place_, -tau[k])
         for rate in driven_closure_rates(placed).values():
             if rate.actuator is not None:
-                into.along_closure(legs, rate, -tau[rate.actuator])
-    return into
+                forces.along_closure(legs, rate, -tau[rate.actuator])
+    return forces
 
 
-def along_twist(legs: Legs, into: Required) -> list[Scalar]:
+def along_twist(legs: Legs, forces: Required) -> list[Scalar]:
     """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
-    gamma = inward(into)
-    held = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
-    return legs.along_v(forces_on_platform(legs, into, held))
+    gamma = inward(forces)
+    multipliers = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
+    return legs.along_v(forces_on_platform(legs, forces, multipliers))
 
 
 def _about_pole(legs: Legs, load: Array) -> Array:
@@ -110,8 +103,8 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
     now = dict(zip(mechanism.independent, v.tolist(), strict=True))
     w, w_dot = (pack([values.get(k, 0.0) for k in (3, 4, 5)]) for values in (now, rates))
-    moved = product(acceleration_matrix(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
-    return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
+    shift = product(acceleration_matrix(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
+    return pack([rates[r] - shift[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
 def settled_way(robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True) -> Way:
@@ -134,43 +127,38 @@ def inverse(
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """Actuator forces (N, N m), smallest pivot and margins; `bar_axes` as in `settled_way`."""
-    way = settled_way(robot, physics, bar_axes, asymmetric=False)
-    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
+    options = settled_way(robot, physics, bar_axes, asymmetric=False)
+    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, options)), options=options)
     moving = _moving(legs, v, a, friction=physics.friction)
     return {**actuator_forces(legs, moving, physics, load), "margins": margins(legs)}
 
 
-def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Physics, load: Array) -> dict[str, Array]:
+def actuator_forces(legs: Legs, moving: MechanismMotion, physics: Physics, load: Array) -> dict[str, Array]:
     """Actuator forces (N, N m) of a motion, and the smallest pivot."""
-    robot = legs.placed.robot
-    into = required(legs, moving, counted)
+    forces = required(legs, moving, physics)
     if is_direct(legs.plan):
-        force, pivot = _direct(legs, into, load)
+        force, pivot = _direct(legs, forces, load)
     else:
-        F = pack(along_twist(legs, into)) - load
-        rows, columns = scales(robot.numeric)
-        weights = rows * rows if len(rows) == len(columns) else None
-        force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
+        (force, square), *_ = least_norm(legs, [pack(along_twist(legs, forces)) - load])
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
     return {"force": force, "pivot": pack([pivot])[0]}
 
 
-def _direct(legs: Legs, into: Required, load: Array) -> tuple[Array, Scalar]:
+def _direct(legs: Legs, forces: Required, load: Array) -> tuple[Array, Scalar]:
     """Actuator forces from the nacelle's balance for what the passive joints leave free."""
     plan, robot = legs.plan, legs.placed.robot
-    gamma = inward(into)
+    gamma = inward(forces)
     solved = [factors.forces(gamma) for factors in legs.factors]
-    Q = legs.along_v(forces_on_platform(legs, into, [values for values, _ in solved]))
-    keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
+    Q = legs.along_v(forces_on_platform(legs, forces, [values for values, _ in solved]))
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
         multipliers = solve(C, right)
-        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist()) * (1.0 / plan.determinant)
     else:
-        multipliers, pivot = plan.solve.solved(C.tolist(), right.tolist())
-    mu = dict(zip(keys, multipliers, strict=True))
+        multipliers, pivot = plan.solve.solve(C.tolist(), right.tolist())
+    mu = dict(zip(plan.active_rows, multipliers, strict=True))
     force: list[Scalar] = [0.0] * len(robot.actuators)
     numbers = active_rates(robot)
     for k, factors in enumerate(legs.factors):
@@ -196,9 +184,9 @@ def forward(
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way = settled_way(robot, physics, bar_axes)
-    pole_held = is_counted_from_pole(plan_of(robot, way).parts)
-    legs = legs_at(robot, x, y, pole=pole_held, way=way)
+    options = settled_way(robot, physics, bar_axes)
+    pole_held = is_counted_from_pole(plan_of(robot, options).parts)
+    legs = legs_at(robot, x, y, pole=pole_held, options=options)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction, pole_held=pole_held)
     h = along_twist(legs, required(legs, moving, physics, tau))
     M = mass(legs)
@@ -222,9 +210,9 @@ def mass(legs: Legs) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, options=Way(True))
     return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -239,8 +227,8 @@ def bias(
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
-    way = settled_way(robot, physics, bar_axes)
-    legs = legs_at(robot, x, y, way=way)
+    options = settled_way(robot, physics, bar_axes)
+    legs = legs_at(robot, x, y, options=options)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction)
     closing = driven_closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
@@ -261,36 +249,31 @@ def bias(
 
 
 @physics(x=of_pose, y=of_unknowns)
-def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict[str, Array]:
+def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, options=Way(True))
     still = np.zeros(robot.motion.n)
-    into = Required(legs.placed)
+    forces = Required(legs.placed)
     moving = _moving(legs, still, still)
-    require_inertia(legs, moving, carried_numbers(legs.placed), into)
+    require_inertia(legs, moving, carried_numbers(legs.placed), forces)
     weight = Physics(friction=False, springs=False)
-    require_rods(legs, moving, into, weight)
-    require_bars(legs, moving, into, weight)
-    return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
+    require_rods(legs, moving, forces, weight)
+    require_bars(legs, moving, forces, weight)
+    return {"g": pack(along_twist(legs, forces)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
-def energies(
-    robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS, bar_axes: bool = False
-) -> dict[str, Array]:
+def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    legs = legs_at(robot, x, y, way=Way(True, bar_axes))
+    legs = legs_at(robot, x, y, options=Way(True))
     moving = _moving(legs, v, np.zeros(robot.motion.n))
-    into = Required(legs.placed)
-    counted = replace(physics, springs=False, inertia=False)
+    forces = Required(legs.placed)
+    dissipative = replace(physics, springs=False, inertia=False)
     for require in (require_rods, *AT_JOINTS, require_bars):
-        require(legs, moving, into, counted)
-    power: Scalar = 0.0
-    for force, rate in zip(along_twist(legs, into), v, strict=True):
-        power = plus_times(power, force, rate)
+        require(legs, moving, forces, dissipative)
     return {
         "kinetic": pack([kinetic_energy(legs, moving, carried_numbers(legs.placed))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
-        "dissipation": pack([power])[0],
+        "dissipation": pack([inner(along_twist(legs, forces), v)])[0],
         **guards(legs),
     }

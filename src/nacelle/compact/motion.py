@@ -93,14 +93,14 @@ def outward(
             motions[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
         parent = motions[node.parent]
-        own, own_dot = axis_velocity(node, u), axis_velocity(node, u_dot)
+        joint_rate, joint_rate_dot = axis_velocity(node, u), axis_velocity(node, u_dot)
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
         if node.primitive.is_rotation:
-            w_dot = add(add(w_dot, crossed(w, own)), own_dot)
-            w = add(w, own)
+            w_dot = add(add(w_dot, crossed(w, joint_rate)), joint_rate_dot)
+            w = add(w, joint_rate)
         else:
-            a = add(a, add(scaled(2.0, crossed(w, own)), own_dot))
+            a = add(a, add(scaled(2.0, crossed(w, joint_rate)), joint_rate_dot))
         motions[index] = NodeMotion(w, w_dot, a)
     return motions
 
@@ -149,10 +149,10 @@ def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -
     """
     velocities: Columns = {}
     if top is not None:
-        place = trees.point(index, point, top)
+        position = trees.point(index, point, top)
         for k in trees.path(index, top):
             node = trees.node(k)
-            arm = np.asarray(plus(place, -trees.point(k, ZERO, top)))
+            arm = np.asarray(plus(position, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
                 velocities[rate] = Twist(crossed(e, arm), e) if node.primitive.is_rotation else Twist(e, ZERO)
@@ -164,8 +164,8 @@ def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
             v, w = (crossed(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
-            for other in reversed(below):
-                v, w = other.down(v), other.down(w)
+            for lower in reversed(below):
+                v, w = lower.down(v), lower.down(w)
             velocities[rate] = Twist(v, w)
         arm = np.asarray(plus(node.o, node.up(arm)))
         below = [*below, node]
@@ -189,13 +189,27 @@ def angular_velocity(columns: Columns, u: dict[int, Scalar]) -> Array:
     return total
 
 
-def with_root(
-    trees: LegTrees, index: int, point: Array, twist: Twist, frames: Mapping[int, MovingFrame]
+def node_twist(
+    trees: LegTrees,
+    index: int,
+    point: Array,
+    unit_twists: Columns,
+    u: dict[int, Scalar],
+    frames: Mapping[int, MovingFrame],
 ) -> Twist:
     """The twist (v, w), (3,) each, of a node at a point, its axes, with that of the nacelle body it hangs on.
 
-    v + E^T (v_b + w_b x arm) and w + E^T w_b, E from the node's axes to the base's; m/s, rad/s.
+    sum of v_k u_k + E^T (v_b + w_b x arm) and sum of w_k u_k + E^T w_b, E from the node's axes to the base's.
+
+    Args:
+        trees: the trees.
+        index: the node.
+        point: the point (3,), m.
+        unit_twists: of that point (`columns`).
+        u: rates of the legs.
+        frames: motion of the nacelle's bodies.
     """
+    twist = Twist(velocity(unit_twists, u), angular_velocity(unit_twists, u))
     body = trees.root(index)
     if body is None:
         return twist

@@ -252,9 +252,9 @@ class PlacedNacelle:
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
-        known = self.given[body].given(b) if body in self.given else None
-        if known is not None:
-            return known.p
+        given_point = self.given[body].given(b) if body in self.given else None
+        if given_point is not None:
+            return given_point.p
         pose = self.poses[body]
         if self.pole is None or self.pole.local is None or body != PLATFORM:
             return (pose @ Pose(np.eye(3), b)).p
@@ -278,15 +278,15 @@ class PlacedNacelle:
             arm = plus(point, -parent.pose.p)
             v, a = parent.velocity_at(arm), parent.acceleration_at(arm)
             for group in self.steps[j]:
-                own, own_dot = _along(group, w), _along(group, w_dot)
+                joint_rate, joint_rate_dot = _along(group, w), _along(group, w_dot)
                 if group[0].is_rotation:
-                    omega_dot = add(add(omega_dot, crossed(omega, own)), own_dot)
-                    omega = add(omega, own)
+                    omega_dot = add(add(omega_dot, crossed(omega, joint_rate)), joint_rate_dot)
+                    omega = add(omega, joint_rate)
                     continue
-                way = plus(group[0].origin, -point)
-                slip = crossed(omega, own)
-                v = add(add(v, crossed(omega, way)), own)
-                a = add(add(a, _rigid(omega, omega_dot, way)), add(own_dot, add(slip, slip)))
+                offset = plus(group[0].origin, -point)
+                slip = crossed(omega, joint_rate)
+                v = add(add(v, crossed(omega, offset)), joint_rate)
+                a = add(add(a, _rigid(omega, omega_dot, offset)), add(joint_rate_dot, add(slip, slip)))
                 point = group[0].origin
             child = self.poses[joint.successor]
             arm = plus(child.p, -point)
@@ -315,18 +315,18 @@ class PlacedNacelle:
             without: rates that are left out.
         """
         forces: dict[int, Scalar] = {}
-        wanted = set(self.moving) - without
+        rates = set(self.moving) - without
         if body in self.grounded:
-            wanted -= set(range(self.robot.platform_nv))
+            rates -= set(range(self.robot.platform_nv))
         for k in range(3):
-            if k in wanted:
+            if k in rates:
                 forces[k] = force[k]
-        if any(k in wanted for k in (3, 4, 5)) and self.robot.platform_nv == 6:
+        if any(k in rates for k in (3, 4, 5)) and self.robot.platform_nv == 6:
             arm = self._arm(body, point, local)
             about = add(moment, crossed(arm, force))
-            forces |= {3 + k: about[k] for k in range(3) if 3 + k in wanted}
+            forces |= {3 + k: about[k] for k in range(3) if 3 + k in rates}
         for axis in self.axes[body]:
-            if axis.rate in wanted:
+            if axis.rate in rates:
                 if axis.is_rotation:
                     about = add(moment, crossed(plus(point, -axis.origin), force))
                     forces[axis.rate] = dot(axis.axis, about)
@@ -378,8 +378,8 @@ def nacelle_at(now: Configuration) -> PlacedNacelle:
     poses[PLATFORM] = now.motion.poses[PLATFORM]
     axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
     grounded: set[int] = set()
-    own = (*robot.nacelle.joints, *robot.nacelle.closures)
-    at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in own)
+    joints = (*robot.nacelle.joints, *robot.nacelle.closures)
+    at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in joints)
     if at_base or mechanism.nacelle_spins:
         poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
         grounded.add(BASE)

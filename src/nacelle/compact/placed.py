@@ -35,13 +35,7 @@ from nacelle.compact.constraints import (
 from nacelle.compact.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.compact.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.compact.sides import GivenLine
-from nacelle.compact.solve import (
-    ConstantRows,
-    MatrixUnits,
-    Order,
-    solve_in_order,
-    without_constant_rows,
-)
+from nacelle.compact.solve import Order, SolveOrder
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -50,8 +44,9 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, at_sample, pack
+from nacelle.spatial.scalar import Array, at_sample, pack
 from nacelle.tree.rates import Spin
+from nacelle.tree.spanning_tree import rates_of
 
 
 @dataclass(frozen=True)
@@ -69,32 +64,6 @@ class LegOrder:
     zeros: frozenset[tuple[int, int]]
     kept: tuple[int, ...]
     units: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class SolveOrder:
-    """How the nacelle's balance is solved.
-
-    Attributes:
-        pivots: (row, column) in their order.
-        units: of rows and columns.
-        constant: rows that are solved beforehand, where there are some.
-        left: how the rest is solved.
-    """
-
-    pivots: tuple[tuple[int, int], ...]
-    units: MatrixUnits
-    constant: ConstantRows | None = None
-    left: SolveOrder | None = None
-
-    def solved(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
-        """The solution of A x = b, and the smallest pivot without units."""
-        if self.constant is None or self.left is None:
-            solution, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
-            return solution, pivot
-        A, b, whole = without_constant_rows(A, b, self.constant)
-        solution, pivot = self.left.solved(A, b)
-        return whole(solution), pivot
 
 
 class Way(NamedTuple):
@@ -153,7 +122,6 @@ class CompactPlan:
         solve: how the nacelle's balance is solved; None for up to three unknowns.
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
-        samples: sample states (x, y).
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
@@ -166,7 +134,6 @@ class CompactPlan:
     solve: SolveOrder | None = None
     determinant: float = 1.0
     dependent: SolveOrder | None = None
-    samples: tuple[tuple[Array, Array], ...] = ()
     margins: tuple[float, ...] = ()
     complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
@@ -176,6 +143,11 @@ class CompactPlan:
     def mechanism(self) -> Mechanism:
         """The robot's analysis."""
         return self.parts.mechanism
+
+    @property
+    def active_rows(self) -> list[tuple[int, int]]:
+        """For every actuator of the tree its leg and row, in the order of the balance's unknowns."""
+        return [(k, row) for k, leg in enumerate(self.legs) for row, _ in leg.order.active]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +175,7 @@ class Placed:
     @cached_property
     def all_constraints(self) -> tuple[Constraint, ...]:
         """The constraints of all legs."""
-        return tuple(constraint for own in self.constraints for constraint in own)
+        return tuple(constraint for constraints in self.constraints for constraint in constraints)
 
     @property
     def joint_closures(self) -> list[JointClosure]:
@@ -227,8 +199,8 @@ class Placed:
         """A frame of a body, seen from a node."""
         trees = self.trees
         if body in trees.place:
-            node, own = trees.place[body]
-            at, top = own @ frame, trees.common(node, axes)
+            node, pose = trees.place[body]
+            at, top = pose @ frame, trees.common(node, axes)
         else:
             node, at, top = 0, self.nacelle.poses[body] @ frame, 0
         R = [trees.down(axes, trees.up(node, at.R[:, k], top), top) for k in range(3)]
@@ -252,20 +224,20 @@ def place_for_rates(parts: Parts, now: Configuration) -> Placed:
     return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def place(parts: Parts, now: Configuration, *, pole: bool = False, seen: Seen | None = None) -> Placed:
+def place(parts: Parts, now: Configuration, *, pole: bool = False, sensed: Seen | None = None) -> Placed:
     """Place a robot at a configuration: frames, nacelle and constraints.
 
     Args:
         parts: what of it is known by points alone.
         now: all positions.
         pole: whether moments count about the point where the first leg holds the nacelle.
-        seen: its rods, struts and points of the nacelle, where these are given by themselves.
+        sensed: its rods, struts and points of the nacelle, where these are given by themselves.
     """
     robot = now.robot
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
-    given = {} if seen is None else seen.frames
-    nacelle = replace(nacelle_at(now), spread=_is_spread(robot), given=given)
+    given_frames = {} if sensed is None else sensed.frames
+    nacelle = replace(nacelle_at(now), spread=_is_spread(robot), given=given_frames)
     feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
@@ -279,12 +251,12 @@ def place(parts: Parts, now: Configuration, *, pole: bool = False, seen: Seen | 
     def of_leg(k: int) -> Iterator[Constraint]:
         """The constraints of a leg."""
         if k in bars:
-            foot, line = None if feet is None else feet[k], None if seen is None else seen.line(k, None)
+            foot, line = None if feet is None else feet[k], None if sensed is None else sensed.line(k, None)
             yield bar_constraint(frames, nacelle, k, bars[k], line, foot)
             return
         for c in robot.legs[k].closures:
             if c in rods:
-                line = None if seen is None else seen.line(k, c)
+                line = None if sensed is None else sensed.line(k, c)
                 yield rod_constraint(frames, nacelle, rods[c], line)
             elif robot.joints[c].is_coupling:
                 yield coupling_constraint(robot, c)
@@ -339,8 +311,8 @@ def is_counted_from_pole(parts: Parts) -> bool:
     """Whether all points of the platform may be counted from the one where the first leg holds it."""
     robot = parts.mechanism.robot
     bars = parts.bars_of(robot)
-    whole = _are_struts(parts, bars) and _is_spread(robot) and _has_pole(parts.mechanism)
-    return whole and _feet(parts, bars) is None
+    applies = _are_struts(parts, bars) and _is_spread(robot) and _has_pole(parts.mechanism)
+    return applies and _feet(parts, bars) is None
 
 
 def _platform_points(robot: Robot) -> Iterator[tuple[Joint, Array]]:
@@ -369,20 +341,19 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
     """Places in u of a leg's rates, those of rods and bars left out but for their drives."""
     robot = parts.mechanism.robot
     active = active_rates(robot)
-    places: list[int] = []
+    indices: list[int] = []
     for j in robot.legs[leg].joints:
-        place = robot.v_slices[j]
-        rates = range(robot.platform_nv + place.start, robot.platform_nv + place.stop)
+        rates = rates_of(robot, (j,))
         driven = leg in parts.bars and any(rate in active for rate in rates)
         if robot.joints[j].successor not in parts.omitted or driven:
-            places += rates
-    return places
+            indices += rates
+    return indices
 
 
 def active_rates(robot: Robot) -> dict[int, int]:
     """Places in u of actuated joints of the tree, and the actuator's number."""
     return {
-        robot.platform_nv + robot.v_slices[actuator.joint].start: k
+        rates_of(robot, (actuator.joint,))[0]: k
         for k, actuator in enumerate(robot.actuators)
         if actuator.joint < robot.tree
     }
@@ -390,5 +361,4 @@ def active_rates(robot: Robot) -> dict[int, int]:
 
 def is_direct(plan: CompactPlan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
-    count = sum(len(leg.order.active) for leg in plan.legs)
-    return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)
+    return len(plan.active_rows) == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

@@ -9,9 +9,7 @@ at sample states, closed configurations around the reference: a pivot is large, 
 them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
 of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
 is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
-tree at the samples (`is_supported`).
-
-What is decided from numbers about the nacelle: dependent rates, the balance and its unknowns.
+tree at the samples (`reason_for_tree`).
 
 The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
 
@@ -43,7 +41,6 @@ from nacelle.compact.placed import (
     LegOrder,
     Parts,
     Placed,
-    SolveOrder,
     Way,
     active_rates,
     leg_rates,
@@ -52,6 +49,7 @@ from nacelle.compact.placed import (
 )
 from nacelle.compact.solve import (
     MatrixUnits,
+    SolveOrder,
     constant_columns,
     constant_rows,
     find_order,
@@ -98,14 +96,9 @@ def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | N
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
-    count = sum(len(leg.order.active) for leg in plan.legs)
-    if count != n:
+    if len(plan.active_rows) != n:
         return None, 1.0
-    tables = []
-    for at in placed:
-        columns = factorised(plan, at).balance_columns
-        tables.append(np.array([[float(value) for value in column] for column in columns]).T)
-    C = np.stack(tables)
+    C = np.stack([np.array(factorised(plan, at).balance_columns, dtype=float).T for at in placed])
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
@@ -120,13 +113,12 @@ def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | N
 def unit_forces(plan: CompactPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
     n = len(plan.mechanism.independent)
-    keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
-    if len(keys) != n or n > 3:
+    if len(plan.active_rows) != n or n > 3:
         return frozenset()
     tables: dict[tuple[int, int], list[list[list[float]]]] = {}
     for at in placed:
         legs = factorised(plan, at)
-        for key, column in zip(keys, legs.balance_columns, strict=True):
+        for key, column in zip(plan.active_rows, legs.balance_columns, strict=True):
             factors = legs.factors[key[0]]
             if len(factors.upper[key[1]]) == 1:
                 reciprocal = float(factors.reciprocals[key[1]])
@@ -160,7 +152,7 @@ def rows_that_decide(
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
         factors = factorised(CompactPlan(parts, tuple(trial)), at)
         rows = [row.coefficients for loop in factors.loops for row in loop.rows]
-        own = len(rows)
+        loop_count = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
         rows += [factors.felt[key] for key in keys]
         tables.append([[float(row.get(rate, 0.0)) for rate in mechanism.dependent] for row in rows])
@@ -180,14 +172,14 @@ def rows_that_decide(
         left = left - np.einsum("sr,sd->srd", np.einsum("srd,sd->sr", left, q), q)
         left[:, best] = 0.0
     chosen.sort()
-    kept = [keys[i - own] for i in chosen if i >= own]
+    kept = [keys[i - loop_count] for i in chosen if i >= loop_count]
     result = [
         LegOrder(leg.order, leg.zeros, tuple(row for k, row in kept if k == index), leg.units)
         for index, leg in enumerate(legs)
     ]
-    own_left = [i for i in range(own) if i not in chosen]
-    complete = bool(np.all(np.abs(D[:, own_left]) <= _FILLED))
-    return result, tuple(i for i in chosen if i < own), complete
+    loops_left = [i for i in range(loop_count) if i not in chosen]
+    complete = bool(np.all(np.abs(D[:, loops_left]) <= _FILLED))
+    return result, tuple(i for i in chosen if i < loop_count), complete
 
 
 def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[ConstraintKey, Idle]:
@@ -208,15 +200,15 @@ def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[ConstraintK
                 constraint.rows[row - constraint.start], PointRow
             ):
                 continue
-            seen = []
+            samples = []
             for at in placed:
-                own = at.constraints[leg][number].rows[row - constraint.start]
-                top = at.trees.up(sides.axes, own.force)
-                seen.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
+                sample_row = at.constraints[leg][number].rows[row - constraint.start]
+                top = at.trees.up(sides.axes, sample_row.force)
+                samples.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
                 if any(factorised(plan, at).factors[leg].lower[row].values()):
                     break
-            idle = _along_axis(np.array(seen), trees.node(path[0]).G.R)
-            if len(seen) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
+            idle = _along_axis(np.array(samples), trees.node(path[0]).G.R)
+            if len(samples) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
                 directions.setdefault(constraint.key, idle)
     return directions
 
@@ -229,9 +221,6 @@ def _along_axis(directions: Array, R: Array) -> Idle | None:
         return None
     size = np.abs(R[:, axis])
     return Idle(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
-
-
-# ---- what is decided from numbers before anything is traced: rods, orders of elimination, dependent rates
 
 
 # So many of them decide about pivots.
@@ -247,51 +236,46 @@ def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
 
 
-def plan_of(robot: Robot, way: Way = WHOLE) -> CompactPlan:
+def plan_of(robot: Robot, options: Way = WHOLE) -> CompactPlan:
     """The plan of a robot, made once from its numbers."""
-    own = robot.numeric
-    return _plan(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
+    numeric = robot.numeric
+    return _plan(numeric, numeric.all_names, _usable(numeric, options))
 
 
-def _allowed(robot: Robot, way: Way) -> Way:
-    """The way that the robot's form allows: struts are known by their line in the first alone."""
-    return way if form_for(robot.hash) is Form.COMPACT else WHOLE
+def _usable(robot: Robot, options: Way) -> Way:
+    """The options that the robot's form allows: struts are known by their line in the first alone."""
+    return _plain(mechanism_of(robot), options if form_for(robot.hash) is Form.COMPACT else WHOLE)
 
 
 @lru_cache(maxsize=256)
-def _plain(mechanism: Mechanism, way: Way) -> Way:
+def _plain(mechanism: Mechanism, options: Way) -> Way:
     """The same way without what makes no difference for a robot."""
-    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
+    bars = find_bars(mechanism, asymmetric=options.asymmetric) if options.direct else ()
     if not bars:
         return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, bars)) if way.bar_axes else {}
-    return Way(True, bool(axes), way.asymmetric or bars == find_bars(mechanism))
-
-
-def is_supported(robot: Robot, *, direct: bool = False) -> bool:
-    """Whether the compact form gives a robot's rates as the equivalent tree does, at sample states.
-
-    It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
-    bars by their line which is asked.
-    """
-    return not reason_for_tree(robot, direct=direct)
+    axes = own_axes(bars_of(mechanism.robot, bars)) if options.bar_axes else {}
+    return Way(True, bool(axes), options.asymmetric or bars == find_bars(mechanism))
 
 
 def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
-    """Why a robot is not written in the compact form but by its equivalent tree; empty where it is."""
-    own = robot.numeric
+    """Why a robot is not written in the compact form but by its equivalent tree; empty where it is.
+
+    The compact form should give every robot's rates as the tree does, at sample states; where it does not,
+    the tree is taken. With `direct` it is the form that knows bars by their line which is asked.
+    """
+    numeric = robot.numeric
     if not robot.is_like_numeric:
         return "its numbers are open"
-    if form_for(own.hash) is Form.TREE:
-        return refusal(own.hash) or "the tree is wanted"
-    if _drives_nacelle_closures(own):
+    if form_for(numeric.hash) is Form.TREE:
+        return refusal(numeric.hash) or "the tree is wanted"
+    if _drives_nacelle_closures(numeric):
         return (
             "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
         )
-    if own.torsion_springs:
-        return f"it has torsion springs between bodies ({own.torsion_springs[0].name})"
-    way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
-    return _disagreement(own, own.all_names, _plain(mechanism_of(own), _allowed(own, way)))
+    if numeric.torsion_springs:
+        return f"it has torsion springs between bodies ({numeric.torsion_springs[0].name})"
+    options = Way(True, has_bar_axes(numeric, friction=True), asymmetric=False) if direct else WHOLE
+    return _disagreement(numeric, numeric.all_names, _usable(numeric, options))
 
 
 def _drives_nacelle_closures(robot: Robot) -> bool:
@@ -301,10 +285,10 @@ def _drives_nacelle_closures(robot: Robot) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
+def _disagreement(robot: Robot, names: tuple[str, ...], options: Way) -> str:
     """In what the rates of the compact form are not those of the tree; empty where they are."""
     try:
-        plan = _plan(robot, names, way)
+        plan = _plan(robot, names, options)
         for now in _configurations(robot, names)[:_CHECKED]:
             legs = factorised(plan, place_for_rates(plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
@@ -329,13 +313,13 @@ def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]
         return [configuration(robot, x, y) for x, y in closed_samples(robot)[:_PIVOT_SAMPLES]]
 
 
-def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) -> Parts:
+def _parts(mechanism: Mechanism, options: Way, configurations: list[Configuration]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
-    bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
+    bars = find_bars(mechanism, asymmetric=options.asymmetric) if options.direct else ()
     omitted = rods | bar_bodies(robot, bars)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
-    parts = Parts(mechanism, rods, bars, omitted, spins, way)
+    parts = Parts(mechanism, rods, bars, omitted, spins, options)
     directions = []
     for now in configurations if bars else ():
         for strut in (bar for bar in place(parts, now).bars if isinstance(bar, Strut)):
@@ -345,16 +329,16 @@ def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) 
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> CompactPlan:
+def _plan(robot: Robot, names: tuple[str, ...], options: Way) -> CompactPlan:
     mechanism = mechanism_of(robot)
-    states, configurations = closed_samples(robot), _configurations(robot, names)
+    configurations = _configurations(robot, names)
     with np.errstate(all="ignore"):
-        parts = _parts(mechanism, way, configurations)
+        parts = _parts(mechanism, options, configurations)
         placed = [place(parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
-    first = CompactPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
+    first = CompactPlan(parts, tuple(legs), own_rows, complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
@@ -386,12 +370,12 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
-    listed = [[row for constraint in at.constraints[leg] for row in constraint.rows] for at in placed]
+    sample_rows = [[row for constraint in at.constraints[leg] for row in constraint.rows] for at in placed]
     samples = [
         [[float(row.coefficients.get(rate, 0.0)) * scale[rate] / row.unit for rate in rates] for row in rows]
-        for rows in listed
+        for rows in sample_rows
     ]
-    prices, units = [row.price for row in listed[-1]], [row.unit for row in listed[-1]]
+    prices, units = [row.price for row in sample_rows[-1]], [row.unit for row in sample_rows[-1]]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
     zeros = frozenset(
@@ -402,7 +386,7 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     return LegOrder(order, zeros, (), tuple(units))
 
 
-def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
+def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, options: Way = WHOLE) -> Legs:
     """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
-    plan = plan_of(robot, way)
+    plan = plan_of(robot, options)
     return factorised(plan, place(plan.parts, configuration(robot, x, y), pole=pole))

@@ -40,9 +40,9 @@ for _name in ("regressor", "reference_regressor"):
     compact_form_of(getattr(reference, _name), _reason)(getattr(regressor, _name))
 
 
-def _eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
+def _eliminated(now: Configuration, options: Way = WHOLE) -> Legs:
     """The legs at a configuration, their rates eliminated."""
-    plan = plan_of(now.robot, way)
+    plan = plan_of(now.robot, options)
     return factorised(plan, place_for_rates(plan.parts, now))
 
 

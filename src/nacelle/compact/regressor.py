@@ -29,29 +29,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
-from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods
-from nacelle.compact.legs import Legs, Rates, growth_figure, margins, merge, motion
-from nacelle.compact.motion import (
-    MechanismMotion,
-    NodeMotion,
-    angular_velocity,
-    columns,
-    velocity,
-    with_root,
-)
+from nacelle.compact.actuators import least_norm
+from nacelle.compact.efforts import AT_JOINTS, require_rods, require_rotors
+from nacelle.compact.legs import Legs, Rates, growth_figure, margins, motion
+from nacelle.compact.motion import MechanismMotion, NodeMotion, columns, node_twist
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, is_direct
 from nacelle.compact.plan import legs_at
 from nacelle.compact.required import Required, forces_on_platform, inward
-from nacelle.compact.solve import MatrixUnits, determinant, solve_in_order
+from nacelle.compact.solve import determinant
 from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
-from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns, scales
-from nacelle.model.joint import JointKind
-from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.linear_form import LinearForm, coefficients
 from nacelle.spatial.physics import physics
@@ -95,7 +86,7 @@ class VirtualPower:
         for k, twist in enumerate(twists):
             w = legs.nacelle_rates(twist)
             frames = legs.placed.nacelle.frames(w, {})
-            active = {rate: 1.0 if other == k else 0.0 for other, rate in drives.items()} if direct else None
+            active = {rate: 1.0 if drive == k else 0.0 for drive, rate in drives.items()} if direct else None
             u = dict(active or {}) if transposed else legs.rates(frames, active)
             self.motions.append(VirtualMotion(frames, w, u))
         if transposed:
@@ -105,24 +96,21 @@ class VirtualPower:
         """Rates of passive joints by the transposed equations; `drives` has the actuators' rates."""
         for leg, factors in enumerate(legs.factors):
             for _, rate in factors.order.passive:
-                multipliers, own = factors.forces({rate: 1.0})
-                felt = legs.wrench(leg, multipliers)
+                multipliers, drive_forces = factors.forces({rate: 1.0})
+                platform_forces = legs.wrench(leg, multipliers)
                 for k, at in enumerate(self.motions):
-                    value = own.get(drives[k], 0.0)
-                    for place, factor in felt.items():
-                        value = plus_times(value, factor, at.w[place])
-                    at.u[rate] = value
+                    w = (at.w[index] for index in platform_forces)
+                    at.u[rate] = inner(platform_forces.values(), w, drive_forces.get(drives[k], 0.0))
 
     def add(self, gamma: Rates, nacelle: Rates, weight: float = 1.0) -> None:
         """Forces along rates of legs and of the nacelle, linear forms."""
         for parameter, groups in _alike(gamma, nacelle).items():
-            for value, places in groups:
+            for value, acting in groups:
                 form = LinearForm({parameter: value * weight})
                 for k, at in enumerate(self.motions):
-                    rate: Scalar = 0.0
-                    for own, place, sign in places:
-                        rate = plus_times(rate, sign, (at.u if own else at.w).get(place, 0.0))
-                    self.force[k] = plus_times(self.force[k], rate, form)
+                    signs = (sign for _, _, sign in acting)
+                    rates = ((at.u if of_leg else at.w).get(index, 0.0) for of_leg, index, _ in acting)
+                    self.force[k] = plus_times(self.force[k], inner(signs, rates), form)
 
     def add_wrench(self, twists: Sequence[Twist], f: Array, n: Array) -> None:
         """Add a wrench [f; n] of linear forms on a body with the twists [v_k; w_k] in the virtual motions.
@@ -145,17 +133,17 @@ def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Pl
     A moment in a joint acts along several rates by one and the same number: their sum comes first.
     """
     coefficients: dict[int, list[tuple[Scalar, list[Place]]]] = {}
-    for own, forces in ((True, gamma), (False, nacelle)):
+    for of_leg, forces in ((True, gamma), (False, nacelle)):
         for rate, form in forces.items():
             for parameter, value in form.terms.items() if isinstance(form, LinearForm) else ():
                 groups = coefficients.setdefault(parameter, [])
-                for other, places in groups:
-                    sign = _sign_between(other, value)
+                for earlier, acting in groups:
+                    sign = _sign_between(earlier, value)
                     if sign:
-                        places.append((own, rate, sign))
+                        acting.append((of_leg, rate, sign))
                         break
                 else:
-                    groups.append((value, [(own, rate, 1.0)]))
+                    groups.append((value, [(of_leg, rate, 1.0)]))
     return coefficients
 
 
@@ -170,33 +158,25 @@ def _sign_between(a: Scalar, b: Scalar) -> float:
 def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     """The twists from the rows that are left of the legs: C v = (their coefficients of active rates)."""
     plan, robot = legs.plan, legs.placed.robot
-    keys = [(k, row) for k, factors in enumerate(legs.factors) for row, _ in factors.order.active]
     C = pack(legs.balance_columns)
     numbers = active_rates(robot)
-    right: list[list[Scalar]] = [[0.0] * len(keys) for _ in keys]
-    for i, (k, row) in enumerate(keys):
+    right: list[list[Scalar]] = [[0.0] * len(C) for _ in C]
+    for i, (k, row) in enumerate(plan.active_rows):
         for rate, value in legs.factors[k].upper[row].items():
             right[numbers[rate]][i] = 1.0 if (k, row) in plan.unit else value
     if plan.solve is None:
-        pivot = determinant(C.tolist(), MatrixUnits.ones(len(C))) * (1.0 / plan.determinant)
+        pivot = determinant(C.tolist()) * (1.0 / plan.determinant)
         return [solve(C, pack(column)) for column in right], pivot
     # The plan's order is that of the transposed matrix.
-    order = tuple((column, row) for row, column in plan.solve.pivots)
-    units = MatrixUnits(plan.solve.units.columns, plan.solve.units.rows)
-    solved = [solve_in_order(C.tolist(), column, order, units) for column in right]
-    return [each.f for each in solved], solved[0].pivot
+    order = plan.solve.transposed
+    factors = order.eliminate(C.tolist())
+    return [factors.solution(column) for column in right], order.smallest_pivot(factors)
 
 
 def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     """The twists as rows of the matrix from forces along v to those of the actuators."""
-    A = actuator_jacobian(legs)
-    rows, units = scales(legs.placed.robot.numeric)
-    weights = rows * rows if len(rows) == len(units) else None
-    solved = [least_norm_forces(A, unit, weights, units=units) for unit in np.eye(len(units))]
+    solved = least_norm(legs, np.eye(len(legs.plan.mechanism.independent)))
     return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
-
-
-# ---- the linear form in the parameters: force = Y p, by virtual power
 
 
 # A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
@@ -221,7 +201,7 @@ def regressor(
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     moving = motion(legs, v, a)
     power = required_power(legs, moving, [(1.0, moving)], physics)
-    return _results(legs, power, column_count(robot, columns))
+    return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
@@ -239,10 +219,10 @@ def reference_regressor(
 ) -> dict[str, Array]:
     """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
-    listed = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
-    motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
+    references = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
+    motions = [(weight, motion(legs, twist, a)) for weight, twist, a in references]
     power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, physics)
-    return _results(legs, power, column_count(robot, columns))
+    return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
 def _turn(legs: Legs, v: Array) -> Array:
@@ -253,27 +233,22 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counted: Physics) -> VirtualPower:
+def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, physics: Physics) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
-    into = Required(legs.placed)
-    friction = replace(counted, inertia=False)
+    forces = Required(legs.placed)
+    friction = replace(physics, inertia=False)
     for require in (require_rods, *AT_JOINTS):
-        require(legs, moving, into, friction)
-    power.add(inward(into), forces_on_platform(legs, into, [{} for _ in legs.factors]))
+        require(legs, moving, forces, friction)
+    power.add(inward(forces), forces_on_platform(legs, forces, [{} for _ in legs.factors]))
     for weight, part in motions:
         inertial = Required(legs.placed)
         require_rods(legs, part, inertial, WITHOUT_FRICTION)
         _require_rod_ends(legs, part, inertial)
-        _require_rotors(legs, part, inertial)
+        require_rotors(legs, part, inertial)
         power.add(inward(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight)
     _require_bodies(legs, motions, power)
     return power
-
-
-def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
-    """Y, smallest pivot and margins."""
-    return {**linear_form(legs, power, count), "margins": margins(legs)}
 
 
 def linear_form(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
@@ -356,7 +331,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     placed = legs.placed
     robot, trees = placed.robot, placed.trees
     for body in range(1, len(robot.bodies)):
-        node, own = trees.place.get(body, (-1, identity()))
+        node, frame = trees.place.get(body, (-1, identity()))
         if body in placed.parts.omitted or node == 0:
             continue
         parts = [
@@ -369,23 +344,22 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         if node < 0:
             power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
             continue
-        moved = columns(trees, node, own.p)
-        if trees.root(node) is None and len(moved) <= _FEW_BODY_RATES:
+        unit_twists = columns(trees, node, frame.p)
+        if trees.root(node) is None and len(unit_twists) <= _FEW_BODY_RATES:
             gamma = {
-                rate: wrench_power(product(own.R.T, linear), product(own.R.T, angular), f, n)
-                for rate, (linear, angular) in moved.items()
+                rate: wrench_power(product(frame.R.T, linear), product(frame.R.T, angular), f, n)
+                for rate, (linear, angular) in unit_twists.items()
             }
             power.add(gamma, {})
             continue
         twists = []
         for at in power.motions:
-            twist = Twist(velocity(moved, at.u), angular_velocity(moved, at.u))
-            linear, angular = with_root(trees, node, own.p, twist, at.frames)
-            twists.append(Twist(product(own.R.T, linear), product(own.R.T, angular)))
+            linear, angular = node_twist(trees, node, frame.p, unit_twists, at.u, at.frames)
+            twists.append(Twist(product(frame.R.T, linear), product(frame.R.T, angular)))
         power.add_wrench(twists, f, n)
 
 
-def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None:
+def _require_rod_ends(legs: Legs, part: MechanismMotion, forces: Required) -> None:
     """The masses at the ends of rods, on the bodies that carry them."""
     placed = legs.placed
     for rod in placed.rods:
@@ -394,30 +368,8 @@ def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None
                 node, frame = placed.trees.place[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
-                    into.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)
+                    forces.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)
             else:
                 pose = placed.nacelle.poses[body]
                 f = scaled(mass, part.frames[body].acceleration(point))
-                into.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
-
-
-def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
-    """Rotors behind gears, in the tree and at closures."""
-    robot = legs.placed.robot
-    closing = driven_closure_rates(legs.placed)
-    for index, joint in enumerate(robot.joints):
-        if not has_rotor(robot, index) or (joint.kind is JointKind.SPHERICAL and index >= robot.tree):
-            continue
-        inertia = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-        if index >= robot.tree:
-            value = inertia * closure_acceleration(legs, part, closing[index])
-            into.along_closure(legs, closing[index], value)
-            continue
-        start = robot.platform_nv + robot.v_slices[index].start
-        for rate in range(start, start + joint.nv):
-            acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
-            merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
-    for turn in rotor_rates(legs.placed):
-        if robot.joints[turn.closure.joint].kind is JointKind.SPHERICAL:
-            value = turn.rotor * closure_acceleration(legs, part, turn)
-            into.along_closure(legs, turn, value)
+                forces.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)

@@ -60,8 +60,8 @@ class Required:
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
-        own = self.placed.nacelle.mechanism.nacelle_rates
-        merge(self.nacelle if rate in own else self.gamma, {rate: value})
+        nacelle_rates = self.placed.nacelle.mechanism.nacelle_rates
+        merge(self.nacelle if rate in nacelle_rates else self.gamma, {rate: value})
 
     def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
         """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""
@@ -76,39 +76,39 @@ class Required:
         merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
 
 
-def on_both_sides(into: Required, constraint: Constraint, own: Wrench, far: Wrench) -> None:
+def on_both_sides(forces: Required, constraint: Constraint, near: Wrench, far: Wrench) -> None:
     """Add wrenches on both sides of a constraint, at its points, in its axes.
 
     Args:
-        into: where they are gathered.
+        forces: where they are gathered.
         constraint: the constraint.
-        own: the wrench on the leg's side.
+        near: the wrench on the leg's side.
         far: that on the other side, the nacelle's or that of another node.
     """
-    trees, sides = into.placed.trees, constraint.sides
+    trees, sides = forces.placed.trees, constraint.sides
     if isinstance(sides, PlatformSides):
         if sides.axes == sides.node:
-            into.on_node(sides.node, *own, sides.own)
+            forces.on_node(sides.node, *near, sides.own)
         else:
             for rate, (v, w) in sides.near(trees).items():
-                into.along(rate, dot(v, own.f))
-                if not all_zero(own.n):
-                    into.along(rate, dot(w, own.n))
-        into.on_constraint(constraint.key, *far)
+                forces.along(rate, dot(v, near.f))
+                if not all_zero(near.n):
+                    forces.along(rate, dot(w, near.n))
+        forces.on_constraint(constraint.key, *far)
         return
-    for node, point, wrench in ((sides.node, sides.own, own), (sides.other, sides.other_point, far)):
+    for node, point, wrench in ((sides.node, sides.own, near), (sides.other, sides.other_point, far)):
         f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
-        into.on_node(node, f, n, point)
+        forces.on_node(node, f, n, point)
 
 
-def inward(into: Required) -> Rates:
+def inward(forces: Required) -> Rates:
     """Forces Gamma (N or N m) along the rates of all legs: wrenches of the nodes carried to the base.
 
     Gamma = e . n or e . f at every joint; f_parent += E f, n_parent += E n + o x (E f).
     """
-    trees = into.placed.trees
-    force, moment = dict(into.force), dict(into.moment)
-    gamma = dict(into.gamma)
+    trees = forces.placed.trees
+    force, moment = dict(forces.force), dict(forces.moment)
+    gamma = dict(forces.gamma)
     for index in reversed(range(1, len(trees.nodes))):
         node = trees.node(index)
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
@@ -116,7 +116,7 @@ def inward(into: Required) -> Rates:
             merge(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
-            into.on_nacelle(body, into.placed.nacelle.poses[body].p, f, n)
+            forces.on_nacelle(body, forces.placed.nacelle.poses[body].p, f, n)
         elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
@@ -126,17 +126,17 @@ def inward(into: Required) -> Rates:
     return gamma
 
 
-def forces_on_platform(legs: Legs, into: Required, multipliers: list[Rates]) -> Rates:
+def forces_on_platform(legs: Legs, forces: Required, multipliers: list[Rates]) -> Rates:
     """What the legs put on the nacelle along its moving rates: multipliers and forces at constraints.
 
     `inward` comes before: it brings what hangs on the nacelle there.
     """
     placed = legs.placed
-    total = dict(into.nacelle)
+    total = dict(forces.nacelle)
     for constraint in placed.all_constraints:
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
-        f, n = into.at_constraint.get(constraint.key, _NO_WRENCH)
+        f, n = forces.at_constraint.get(constraint.key, _NO_WRENCH)
         wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
         merge(total, constraint.sides.platform_forces(placed.trees, placed.nacelle, wrench, idle))
     return total

@@ -110,23 +110,18 @@ class PlatformSides(LegPoint):
         """Velocity (3,), m/s, of the nacelle's point relative to the leg's."""
         if self.line is not None:
             return self.line.v
-        own, far = self.end_velocities(trees, u, frames)
-        return add(far, -own)
+        near, far = self.end_velocities(trees, u, frames)
+        return add(far, -near)
 
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of the leg's point and of the nacelle's."""
         return velocity(self.near(trees), u), self.platform_twist(trees, frames).v
 
-    def angular_velocities(self, motion: MechanismMotion) -> tuple[Array, Array]:
-        """Angular velocities (3,), rad/s, of the leg's node and of the nacelle's body."""
-        near, far = motion.nodes[self.node].w, motion.frames[self.body].w
-        return motion.trees.up(self.node, near, self.axes), motion.trees.down(self.axes, far)
-
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the leg's point and of the nacelle's."""
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
-        own = (node.w, node.w_dot, node.acceleration(self.own))
-        near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in own))
+        near_vectors = (node.w, node.w_dot, node.acceleration(self.own))
+        near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in near_vectors))
         far = (frame.w, frame.w_dot, self._far(motion.frames))
         return near, NodeMotion(*(trees.down(self.axes, vector) for vector in far))
 
@@ -145,10 +140,10 @@ class PlatformSides(LegPoint):
         if self.line is not None:
             return self.line.a
         if self._has_gravity(motion):
-            far, own = self._far(motion.frames), self.near_acceleration(motion)
+            far, near = self._far(motion.frames), self.near_acceleration(motion)
         else:
-            far, own = self._far(motion.free), motion.weightless[self.node].acceleration(self.own)
-        return add(motion.trees.down(self.axes, far), -own)
+            far, near = self._far(motion.free), motion.weightless[self.node].acceleration(self.own)
+        return add(motion.trees.down(self.axes, far), -near)
 
     def _has_gravity(self, motion: MechanismMotion) -> bool:
         """Whether both sides are compared with gravity."""
@@ -228,8 +223,8 @@ class LegSides(LegPoint):
         if not self.hangs(trees):
             return []
         sides = ((self.node, self.own, -1.0), (self.other, self.other_point, 1.0))
-        hung = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
-        return [(body, point, sign) for body, point, sign in hung if body is not None]
+        ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
+        return [(body, point, sign) for body, point, sign in ends if body is not None]
 
     def platform_twist(self, trees: LegTrees, frames: Frames) -> Twist:
         """Velocity and angular velocity of the far side against the near one, by the nacelle alone."""
@@ -252,19 +247,14 @@ class LegSides(LegPoint):
         near = columns(trees, self.node, self.own, 0)
         return velocity(near, u), velocity(columns(trees, self.other, self.other_point, 0), u)
 
-    def angular_velocities(self, motion: MechanismMotion) -> tuple[Array, Array]:
-        """Angular velocities (3,), rad/s, of both nodes."""
-        near, far = (motion.trees.up(k, motion.nodes[k].w, self.axes) for k in (self.node, self.other))
-        return near, far
-
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the two points."""
         return self._motions(motion.trees, motion.nodes)
 
     def _motions(self, trees: LegTrees, nodes: dict[int, NodeMotion]) -> tuple[NodeMotion, NodeMotion]:
         def at(node: int, point: Array) -> NodeMotion:
-            own = nodes[node]
-            vectors = (own.acceleration(point), own.w, own.w_dot)
+            moving = nodes[node]
+            vectors = (moving.acceleration(point), moving.w, moving.w_dot)
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 

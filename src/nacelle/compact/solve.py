@@ -1,33 +1,27 @@
-"""Elimination and small solves with pivots in an order found from numbers, and how strong they are.
+"""Elimination with pivots in an order found from numbers, and the same transposed for forces.
 
-A x = b (n, n) is solved by Gauss with the pivots (i_1, j_1), .. (i_n, j_n) in a fixed order, so that a traced
-program has no branches. At step k row i_k is taken off the rows i that are left,
-
-    A_i: -= (A_i,j_k / A_i_k,j_k) A_i_k:,      b_i -= the same factor times b_i_k,
-
-and x follows backwards. The order is chosen once, from samples of A at generic states: the largest entry at
-the worst sample, columns that are constant or have many zeros first. A pivot counts over the units of its
-row and column, so the smallest of them is a pure number: where it is weak, fixed pivots lose digits, and the
-state is evaluated again by a form that chooses its pivots. Rows that are constant at all states are
-eliminated with constant factors: x_P = C_P^-1 (b_C - C_rest x_rest).
-
-Elimination of a leg's rates, in an order found from numbers, and the same transposed for forces.
-
-The rows of a leg, sum_k M_ik u_k = g_i, are reduced with pivots (row, rate) in a fixed order, passive rates
-first, then active ones; rows that are left demand something of the nacelle alone. With L the multipliers and
-R the reduced rows, M = L R:
+The rows of a leg, sum_k M_ik u_k = g_i, are reduced by Gauss with pivots (row, rate) in a fixed order, so
+that a traced program has no branches: passive rates first, then active ones; rows that are left demand
+something of the nacelle alone. With L the multipliers and R the reduced rows, M = L R:
 
     rates     L z = g,    R u = z
     forces    M^T lambda = Gamma:    R^T kappa = Gamma over the passive rates,    L^T lambda = kappa
 
 kappa is free for the rows of active rates and for the rows that are left: lambda = lambda_0 + sum mu_r
-Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed.
+Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed. A small
+square system A x = b is solved in the same way, all of its columns passive.
+
+An order is chosen once, from samples at generic states. A pivot of a square system counts over the units of
+its row and column, so the smallest of them is a pure number: where it is weak, fixed pivots lose digits, and
+the state is evaluated again by a form that chooses its pivots. Rows that are constant at all states are
+eliminated with constant factors: x_P = C_P^-1 (b_C - C_rest x_rest).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
 
@@ -157,6 +151,18 @@ class Factors:
             u[rate] = value * self.reciprocals[row]
         return u
 
+    def solution(self, right: Sequence[Scalar]) -> Array:
+        """The unknowns (n,) of a square system from its right-hand side (n,)."""
+        unknowns = self.rates(right)
+        return pack([unknowns[column] for column in sorted(unknowns)])
+
+    def multipliers(self, rows: Iterable[int], units: Sequence[float]) -> Iterator[Scalar]:
+        """What pivot rows were taken off some rows by, all rows over their units."""
+        for row in rows:
+            for other, factor in self.lower[row].items():
+                ratio = float(units[other] / units[row])
+                yield factor if ratio == 1.0 else factor * ratio
+
     def remaining(self, row: int) -> dict[int, Scalar]:
         """Lambda_r = L^-T e_r by row: the multipliers of a free row alone, which no passive rate feels."""
         return self._spread({row: 1.0})
@@ -171,7 +177,7 @@ class Factors:
             held: whether the rows hold the active rates, too.
         """
         kappa: dict[int, Scalar] = {}
-        own: dict[int, Scalar] = {}
+        active_forces: dict[int, Scalar] = {}
         for row, rate in self.order.pivots:
             value = gamma.get(rate, 0.0)
             for other, _ in self.order.pivots:
@@ -182,8 +188,8 @@ class Factors:
             if (row, rate) in self.order.passive or held:
                 kappa[row] = value * self.reciprocals[row]
             else:
-                own[rate] = value
-        return self._spread(kappa), own
+                active_forces[rate] = value
+        return self._spread(kappa), active_forces
 
     def _spread(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
         """Lambda from kappa: L^T lambda = kappa."""
@@ -228,8 +234,8 @@ def factorise(
     lower: dict[int, dict[int, Scalar]] = {i: {} for i in range(len(M))}
     rows = [*(row for row, _ in order.pivots), *order.left]
     for step, (row, rate) in enumerate(order.pivots):
-        pivots[row] = M[row][rate]
-        reciprocal = reciprocals[row] = divide(1.0, M[row][rate])
+        pivots[row] = M[row].get(rate, 0.0)
+        reciprocal = reciprocals[row] = divide(1.0, pivots[row])
         upper[row] = M[row]
         for other in rows[step + 1 :]:
             entry = M[other].pop(rate, None)
@@ -242,27 +248,11 @@ def factorise(
     return Factors(order, upper, reciprocals, lower, pivots)
 
 
-# ---- small solves with pivots in an order found from numbers, and how strong they are
+# ---- small square systems
 
 
 # Scores that differ by less are equal; sizes of pivots weigh a thousandth.
 _NEAR = 1e-9
-
-
-class Solved(NamedTuple):
-    """The solution of a small system.
-
-    Attributes:
-        f: the unknowns (n,).
-        pivot: the smallest pivot without units.
-        pivots: the pivots as they are, in their order.
-        multipliers: what rows were taken off others by, rows without units.
-    """
-
-    f: Array
-    pivot: Scalar
-    pivots: tuple[Scalar, ...] = ()
-    multipliers: tuple[Scalar, ...] = ()
 
 
 class MatrixUnits(NamedTuple):
@@ -271,52 +261,52 @@ class MatrixUnits(NamedTuple):
     rows: Array
     columns: Array
 
-    @classmethod
-    def ones(cls, n: int) -> MatrixUnits:
-        """Those of a matrix (n, n) of pure numbers."""
-        return cls(np.ones(n), np.ones(n))
 
+@dataclass(frozen=True)
+class SolveOrder:
+    """How a small square system is solved.
 
-def solve_in_order(
-    A: list[list[Scalar]], b: list[Scalar], order: tuple[tuple[int, int], ...], units: MatrixUnits
-) -> Solved:
-    """Solve A x = b by Gauss with pivots (row, column) in a given order.
-
-    Args:
-        A: rows of the matrix (n, n).
-        b: right-hand side (n,).
-        order: pivots, one a row and one a column.
-        units: of its rows and columns.
+    Attributes:
+        pivots: (row, column) in their order.
+        units: of rows and columns.
+        constant: rows that are solved beforehand, where there are some.
+        left: how the rest is solved.
     """
-    M = [[*row, right] for row, right in zip(A, b, strict=True)]
-    n = len(M)
-    left_rows = [row for row, _ in order]
-    pivots: list[Scalar] = []
-    multipliers: list[Scalar] = []
-    reciprocals: dict[int, Scalar] = {}
-    for step, (row, column) in enumerate(order):
-        pivots.append(M[row][column])
-        reciprocal = divide(1.0, M[row][column])
-        reciprocals[row] = reciprocal
-        later = [c for _, c in order[step + 1 :]]
-        for other in left_rows[step + 1 :]:
-            if is_zero(M[other][column]):
-                continue
-            factor = M[other][column] * reciprocal
-            ratio = float(units.rows[row] / units.rows[other])
-            multipliers.append(factor if ratio == 1.0 else factor * ratio)
-            for c in (*later, n):
-                M[other][c] = M[other][c] - factor * M[row][c]
-    f: dict[int, Scalar] = {}
-    for step in reversed(range(n)):
-        row, column = order[step]
-        value = M[row][n]
-        for _, c in order[step + 1 :]:
-            value = value - M[row][c] * f[c]
-        f[column] = value * reciprocals[row]
-    scales = [float(1.0 / (units.rows[row] * units.columns[column])) for row, column in order]
-    smallest = _smallest(pivots, scales)
-    return Solved(pack([f[k] for k in range(n)]), smallest, tuple(pivots), tuple(multipliers))
+
+    pivots: tuple[tuple[int, int], ...]
+    units: MatrixUnits
+    constant: ConstantRows | None = None
+    left: SolveOrder | None = None
+
+    @property
+    def transposed(self) -> SolveOrder:
+        """The order for the transposed matrix, no row of which is solved beforehand."""
+        pivots = tuple((column, row) for row, column in self.pivots)
+        return SolveOrder(pivots, MatrixUnits(self.units.columns, self.units.rows))
+
+    def eliminate(self, A: Sequence[Sequence[Scalar]]) -> Factors:
+        """Eliminate a matrix (n, n), given by rows."""
+        columns = [column for _, column in self.pivots]
+        rows = [{column: row[column] for column in columns} for row in A]
+        return factorise(rows, Order(self.pivots, (), ()), frozenset())
+
+    def smallest_pivot(self, factors: Factors) -> Scalar:
+        """The smallest pivot without units; what is scaled alike is compared before it is scaled."""
+        groups: dict[float, Scalar] = {}
+        for row, column in self.pivots:
+            scale = float(1.0 / (self.units.rows[row] * self.units.columns[column]))
+            size = absolute(factors.pivots[row])
+            groups[scale] = minimum(groups[scale], size) if scale in groups else size
+        return reduce(minimum, (value * scale for scale, value in groups.items()))
+
+    def solve(self, A: list[list[Scalar]], b: list[Scalar]) -> tuple[Array, Scalar]:
+        """The solution (n,) of A x = b, and the smallest pivot without units."""
+        if self.constant is None or self.left is None:
+            factors = self.eliminate(A)
+            return factors.solution(b), self.smallest_pivot(factors)
+        A, b, complete = without_constant_rows(A, b, self.constant)
+        solution, pivot = self.left.solve(A, b)
+        return complete(solution), pivot
 
 
 class ConstantRows(NamedTuple):
@@ -361,9 +351,9 @@ def without_constant_rows(
     start = [inner(row, [b[i] for i in constant.rows]) for row in inverse.tolist()]
     rows, right = [], []
     for i in (i for i in range(n) if i not in constant.rows):
-        own = [A[i][c] for c in constant.columns]
-        rows.append([A[i][c] - inner(own, K[:, k].tolist()) for k, c in enumerate(others)])
-        right.append(b[i] - inner(own, start))
+        constant_part = [A[i][c] for c in constant.columns]
+        rows.append([A[i][c] - inner(constant_part, K[:, k].tolist()) for k, c in enumerate(others)])
+        right.append(b[i] - inner(constant_part, start))
 
     def whole(f: Array) -> Array:
         solution: dict[int, Scalar] = dict(zip(others, f.tolist(), strict=True))
@@ -380,20 +370,6 @@ def multiplied(values: Iterable[Scalar]) -> Scalar:
     for value in values:
         product = value if isinstance(product, float) and product == 1.0 else product * value
     return product
-
-
-def _smallest(values: list[Scalar], scales: list[float]) -> Scalar:
-    """The smallest size of scaled values; what is scaled alike is compared before it is scaled."""
-    groups: dict[float, Scalar] = {}
-    for value, scale in zip(values, scales, strict=True):
-        size = absolute(value)
-        groups[scale] = minimum(groups[scale], size) if scale in groups else size
-    smallest: Scalar | None = None
-    for scale, value in groups.items():
-        figure = value * scale
-        smallest = figure if smallest is None else minimum(smallest, figure)
-    assert smallest is not None
-    return smallest
 
 
 def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
@@ -418,7 +394,8 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
         cheap = len(M) * still[columns_left]
         strong = good > 0.1 * np.max(good[:, still[columns_left]] if cheap.any() else good)
         score = np.where(strong, cheap[None, :] - filled[None, :] + 1e-3 * good, -np.inf)
-        i, j = np.unravel_index(_first_best(score), score.shape)
+        # The first whose score is the best but for a margin: columns weigh whole numbers.
+        i, j = divmod(int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0]), score.shape[1])
         row, column = rows_left[i], columns_left[j]
         order.append((row, column))
         rows_left.remove(row)
@@ -435,19 +412,14 @@ def constant_columns(samples: Array) -> Array:
     return np.asarray(np.all(spread <= _FILLED * np.max(np.abs(samples)), axis=0))
 
 
-def _first_best(score: Array) -> int:
-    """The first entry whose score is the best but for a margin: columns weigh whole numbers."""
-    return int(np.flatnonzero(score.ravel() >= np.max(score) - _NEAR)[0])
-
-
-def determinant(A: list[list[Scalar]], units: MatrixUnits) -> Scalar:
-    """|det A| over the units of its rows and columns, for n up to three."""
+def determinant(A: list[list[Scalar]]) -> Scalar:
+    """|det A| of a matrix (n, n), n up to three."""
     n = len(A)
     if n == 1:
         value = A[0][0]
     elif n == 2:
         value = A[0][0] * A[1][1] - A[0][1] * A[1][0]
     else:
-        rows_ = [pack(row) for row in A]
-        value = dot(rows_[0], cross(rows_[1], rows_[2]))
-    return absolute(value * float(1.0 / (np.prod(units.rows) * np.prod(units.columns))))
+        first, second, third = (pack(row) for row in A)
+        value = dot(first, cross(second, third))
+    return absolute(value)

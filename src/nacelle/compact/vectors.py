@@ -11,7 +11,7 @@ the acceleration of a point at r (3,) of a body relative to its origin, with six
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -46,9 +46,9 @@ def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
     return factor * value if is_zero(total) else total + factor * value
 
 
-def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """Inner product of two lists."""
-    total: Scalar = 0.0
+def inner(a: Iterable[Scalar], b: Iterable[Scalar], start: Scalar = 0.0) -> Scalar:
+    """Inner product of two lists, added to `start`."""
+    total = start
     for x, y in zip(a, b, strict=True):
         total = plus_times(total, x, y)
     return total

@@ -78,15 +78,15 @@ class LocalMotion(NamedTuple):
 
     def rotated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a rotation about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
-        own = axes @ rates.rate
-        dw = self.dw + cross(self.w, own) + axes @ rates.acceleration
-        return self._replace(w=self.w + own, dw=dw, JR=self.JR + axes @ rates.partial)
+        s_dot = axes @ rates.rate
+        dw = self.dw + cross(self.w, s_dot) + axes @ rates.acceleration
+        return self._replace(w=self.w + s_dot, dw=dw, JR=self.JR + axes @ rates.partial)
 
     def translated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a translation along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
-        own = axes @ rates.rate
-        dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, own)
-        return self._replace(v=self.v + own, dv=dv, JT=self.JT + axes @ rates.partial)
+        s_dot = axes @ rates.rate
+        dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, s_dot)
+        return self._replace(v=self.v + s_dot, dv=dv, JT=self.JT + axes @ rates.partial)
 
 
 def primitive_axes(primitive: Primitive) -> Array:
@@ -100,8 +100,8 @@ def joint_rates(state: State, index: int, u_dot: Array) -> list[PrimitiveRates]:
     start = robot.platform_nv + robot.v_slices[index].start
     result = []
     for primitive in robot.joints[index].primitives:
-        place = slice(start, start + primitive.nv)
-        result.append(PrimitiveRates(moving.u[place], u_dot[place], moving.U[place]))
+        indices = slice(start, start + primitive.nv)
+        result.append(PrimitiveRates(moving.u[indices], u_dot[indices], moving.U[indices]))
         start += primitive.nv
     return result
 
@@ -111,10 +111,10 @@ def across_joint(
 ) -> LocalMotion:
     """The motion of a joint's second body from that of its first, in the axes of each."""
     now = before.seen(joint.frame_predecessor)
-    for primitive, step, own in zip(joint.primitives, steps, rates, strict=True):
+    for primitive, step, rate in zip(joint.primitives, steps, rates, strict=True):
         now = now.seen(step_motion(primitive, step))
         axes = primitive_axes(primitive)
-        now = now.rotated(axes, own) if primitive.is_rotation else now.translated(axes, own)
+        now = now.rotated(axes, rate) if primitive.is_rotation else now.translated(axes, rate)
     return now.seen(joint.frame_successor.inverse())
 
 
@@ -129,8 +129,8 @@ def carried_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
     R = state.now.motion.poses[PLATFORM].R.T
     platform = LocalMotion(R @ moving.u[:3], still, R @ (u_dot[:3] - gravity), still, R @ moving.U[:3], none)
     if nv == 6:
-        turn = slice(3, 6)
-        platform = platform._replace(w=R @ moving.u[turn], dw=R @ u_dot[turn], JR=R @ moving.U[turn])
+        angular = slice(3, 6)
+        platform = platform._replace(w=R @ moving.u[angular], dw=R @ u_dot[angular], JR=R @ moving.U[angular])
     bodies = {BASE: LocalMotion(still, still, -gravity, still, none, none), PLATFORM: platform}
     start = 0
     for index, joint in enumerate(robot.tree_joints):
@@ -153,12 +153,12 @@ def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> l
     rates = []
     for axis in joint_axes(joint, gap.inverse(), identity()):
         at = Pose(np.eye(3), axis.point)
-        two = bodies[joint.successor].seen(joint.frame_successor).seen(at)
-        one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
-        spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (one, two)))
-        pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, spin))
+        far = bodies[joint.successor].seen(joint.frame_successor).seen(at)
+        near = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
+        spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
+        pairs = ((far.v - near.v, far.w - near.w), (far.dv - near.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)
-        rates.append(PrimitiveRates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))
+        rates.append(PrimitiveRates(rate, acceleration, axis.along(far.JT - near.JT, far.JR - near.JR)))
     return rates
 
 
@@ -184,7 +184,7 @@ def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     for index in loaded_joints(robot):
         inside = index < robot.tree
         rates = joint_rates(state, index, u_dot) if inside else closure_rates(state, bodies, index)
-        for number, own in enumerate(rates):
-            effort = axis_effort(state, index, number, own.rate, own.acceleration, physics)
-            tau = tau + own.partial.T @ effort
+        for number, axis_rates in enumerate(rates):
+            effort = axis_effort(state, index, number, axis_rates.rate, axis_rates.acceleration, physics)
+            tau = tau + axis_rates.partial.T @ effort
     return np.asarray(tau)

@@ -81,10 +81,10 @@ class PointMotion(NamedTuple):
 
         With e the axis and r its rate: w + e r, w' + e r' + w x e r; prismatic v + e r, a + e r' + 2 w x e r.
         """
-        own, more = axis.directions @ rate, axis.directions @ acceleration
+        s_dot, s_ddot = axis.directions @ rate, axis.directions @ acceleration
         if axis.is_rotation:
-            return PointMotion(self.v, self.w + own, self.a, self.dw + more + cross(self.w, own))
-        return PointMotion(self.v + own, self.w, self.a + more + 2.0 * cross(self.w, own), self.dw)
+            return PointMotion(self.v, self.w + s_dot, self.a, self.dw + s_ddot + cross(self.w, s_dot))
+        return PointMotion(self.v + s_dot, self.w, self.a + s_ddot + 2.0 * cross(self.w, s_dot), self.dw)
 
 
 def platform_map(state: State) -> tuple[Array, Array]:
@@ -144,8 +144,8 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
     placed_by = {state.robot.joints[j].successor: j for j in axes}
     columns: list[Array] = [np.zeros(6)] * rate_count(state, leg)
     while body in placed_by:
-        for axis, place in axes[placed_by[body]]:
-            for k, s in enumerate(axis.directions.T, place.start):
+        for axis, indices in axes[placed_by[body]]:
+            for k, s in enumerate(axis.directions.T, indices.start):
                 columns[k] = pack(
                     [*cross(s, point - axis.point), *s] if axis.is_rotation else [*s, 0.0, 0.0, 0.0]
                 )
@@ -161,8 +161,8 @@ def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, Poin
     for j, axes in axes_of_leg(state, leg).items():
         joint = robot.joints[j]
         now, at = result[joint.predecessor], poses[joint.predecessor].p
-        for axis, place in axes:
-            now, at = now.at(axis.point - at).after(axis, dq[place], ddq[place]), axis.point
+        for axis, indices in axes:
+            now, at = now.at(axis.point - at).after(axis, dq[indices], ddq[indices]), axis.point
         result[joint.successor] = now.at(poses[joint.successor].p - at)
     return result
 
@@ -178,17 +178,17 @@ def lock_row(lock: Lock, first: Pose, second: Pose, relative: Array) -> Array:
     return np.asarray(relative[3:].T @ cross(second.R[:, lock[2]], e))
 
 
-def lock_bias(lock: Lock, first: Pose, second: Pose, one: PointMotion, two: PointMotion) -> Scalar:
+def lock_bias(lock: Lock, first: Pose, second: Pose, near: PointMotion, far: PointMotion) -> Scalar:
     """Second derivative of what a joint locks, from the motions of its bodies at the second origin.
 
     The second body may slide along the first: hence the term of Coriolis, which [KI2007] (64) lacks.
     """
     e = first.R[:, lock[1]]
     if len(lock) == 2:
-        return dot(e, two.a - one.a - 2.0 * cross(one.w, two.v - one.v))
+        return dot(e, far.a - near.a - 2.0 * cross(near.w, far.v - near.v))
     f = second.R[:, lock[2]]
-    turn = cross(cross(two.w, f), e) + cross(f, cross(one.w, e))
-    return dot(cross(f, e), two.dw - one.dw) + dot(turn, two.w - one.w)
+    normal_rate = cross(cross(far.w, f), e) + cross(f, cross(near.w, e))
+    return dot(cross(f, e), far.dw - near.dw) + dot(normal_rate, far.w - near.w)
 
 
 @dataclass(frozen=True)
@@ -233,11 +233,11 @@ def leg_jacobian(state: State, leg: int) -> tuple[Array, Array]:
     for joint, locks in leg_equations(state, leg):
         first, second = closure_frames(joint, motion)
         ends = (joint.successor, joint.predecessor)
-        own, other = (leg_columns(state, leg, body, second.p) for body in ends)
-        to, off = (platform_columns(state, body, second.p) for body in ends)
+        leg_second, leg_first = (leg_columns(state, leg, body, second.p) for body in ends)
+        platform_second, platform_first = (platform_columns(state, body, second.p) for body in ends)
         for lock in locks:
-            J.append(-lock_row(lock, first, second, own - other))
-            Jv.append(lock_row(lock, first, second, to - off))
+            J.append(-lock_row(lock, first, second, leg_second - leg_first))
+            Jv.append(lock_row(lock, first, second, platform_second - platform_first))
     for spin in state.mechanism.legs[leg].spins:
         pose = motion.poses[spin.body]
         J.append(leg_columns(state, leg, spin.body, pose.p)[3:].T @ (pose.R @ np.array(spin.axis)))
@@ -253,10 +253,10 @@ def leg_bias(state: State, leg: int, dq: Array) -> Array:
     bias: list[Scalar] = []
     for joint, locks in leg_equations(state, leg):
         first, second = closure_frames(joint, motion)
-        one, two = (
+        near, far = (
             bodies[body].at(second.p - motion.poses[body].p) for body in (joint.predecessor, joint.successor)
         )
-        bias += [lock_bias(lock, first, second, one, two) for lock in locks]
+        bias += [lock_bias(lock, first, second, near, far) for lock in locks]
     for spin in state.mechanism.legs[leg].spins:
         bias.append(-dot(motion.poses[spin.body].R @ np.array(spin.axis), bodies[spin.body].dw))
     return pack(bias)
@@ -292,9 +292,9 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, physics: Physics
     for j, axes in reversed(axes_of_leg(state, leg).items()):
         joint = robot.joints[j]
         wrench, p = wrenches[joint.successor], poses[joint.successor].p
-        for number, (axis, place) in enumerate(axes):
-            effort = axis_effort(state, j, number, dq[place], ddq[place], physics)
-            H[place] = list(axis.along(*wrench.about(p - axis.point)) + effort)
+        for number, (axis, indices) in enumerate(axes):
+            effort = axis_effort(state, j, number, dq[indices], ddq[indices], physics)
+            H[indices] = list(axis.along(*wrench.about(p - axis.point)) + effort)
         if joint.predecessor != BASE:
             passed = wrench.about(p - poses[joint.predecessor].p)
             wrenches[joint.predecessor] = wrenches[joint.predecessor].plus(passed)
@@ -334,11 +334,11 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, physics: P
         joint = robot.joints[index]
         ends = (joint.successor, joint.predecessor)
         for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, state.now.motion))):
-            two, one = (bodies[body].at(axis.point - poses[body].p) for body in ends)
+            far, near = (bodies[body].at(axis.point - poses[body].p) for body in ends)
             to, off = (columns(body, axis.point) for body in ends)
-            rate = axis.along(two.v - one.v, two.w - one.w)
-            spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (one, two)))
-            acceleration = axis.along(two.a - one.a, spin)
+            rate = axis.along(far.v - near.v, far.w - near.w)
+            spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
+            acceleration = axis.along(far.a - near.a, spin)
             effort = axis_effort(state, index, number, rate, acceleration, physics)
             total = total + axis.along((to - off)[:3], (to - off)[3:]).T @ effort
     return np.asarray(total)

@@ -99,11 +99,11 @@ def turning(robot: Robot, x: Array) -> tuple[Robot, InverseKinematics | None]:
         the robot as it counts turns (`counting`), and what to begin with at these poses: its joints along
         them, or None where no force depends on turns, with the robot itself.
     """
-    moved = counting(robot)
-    mechanism, joints = mechanism_of(moved), moved.narrowed_joints
+    counting_robot = counting(robot)
+    mechanism, joints = mechanism_of(counting_robot), counting_robot.narrowed_joints
     loaded = [(joint, number) for joint in joints for number in range(len(joint.primitives))]
     if mechanism.ny and any(joint.counts_turns(number) for joint, number in loaded):
-        return moved, inverse_kinematics(moved, x, follow=True, limits=False)
+        return counting_robot, inverse_kinematics(counting_robot, x, follow=True, limits=False)
     return robot, None
 
 

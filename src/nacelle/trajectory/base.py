@@ -3,14 +3,8 @@
     x(t) (nx,)      v(t) (n,)      a(t) = dv/dt (n,)
 
 For plain coordinates v = dx/dt, m/s or rad/s; a quaternion q has the angular velocity w in base axes instead,
-q' = [w; 0] o q / 2. Trajectories follow one another (`Chain`) and run backwards (`Reversed`): x(T - t),
--v(T - t), a(T - t), T the duration.
-
-The error of trajectories.
-
-What trajectories are made of: motions, poses, limits and times, checked.
-
-Whether a trajectory ends as it starts, so that it can be run through over and over.
+q' = [w; 0] o q / 2. Trajectories follow one another (`Chain`) and run backwards (`Reversed`). What they are
+made of, motions, poses, limits and times, is checked here.
 """
 
 from __future__ import annotations
@@ -41,9 +35,6 @@ from nacelle.spatial.scalar import Array
 
 class TrajectoryError(NacelleError):
     """A trajectory cannot be made as asked."""
-
-
-# ---- what trajectories are made of: motions, poses, limits and times, checked
 
 
 # A quaternion shorter than this tells no orientation.
@@ -177,8 +168,8 @@ def read_times(
     if duration is not None:
         return np.linspace(0.0, read_positive(duration, "the duration"), count)
     if speed is not None:
-        ways = np.abs(displacements(layout, points)) / positive_limit(layout, speed, "the speed")
-        steps = ways.max(axis=1)
+        distances = np.abs(displacements(layout, points)) / positive_limit(layout, speed, "the speed")
+        steps = distances.max(axis=1)
         if not np.all(steps > 0.0):
             k = int(np.argmin(steps))
             raise TrajectoryError(
@@ -186,20 +177,17 @@ def read_times(
                 "(leave one out, or give times)"
             )
         return np.concatenate([[0.0], np.cumsum(steps)])
-    given = np.array(times, dtype=float)
-    if given.shape != (count,):
-        raise TrajectoryError(f"there are {count} points, but times of shape {given.shape}")
-    for k, time in enumerate(given):
+    values = np.array(times, dtype=float)
+    if values.shape != (count,):
+        raise TrajectoryError(f"there are {count} points, but times of shape {values.shape}")
+    for k, time in enumerate(values):
         if not math.isfinite(time):
             raise TrajectoryError(f"the time of point {k} is {time} (write a finite number)")
-        if k and not time > given[k - 1]:
+        if k and not time > values[k - 1]:
             raise TrajectoryError(
-                f"the time of point {k}, {time:g} s, is not after that of point {k - 1}, {given[k - 1]:g} s"
+                f"the time of point {k}, {time:g} s, is not after that of point {k - 1}, {values[k - 1]:g} s"
             )
-    return np.asarray(given - given[0])
-
-
-# ---- what a trajectory is: reduced pose, twist and its derivative as exact functions of time
+    return np.asarray(values - values[0])
 
 
 class Sample(NamedTuple):
@@ -356,8 +344,8 @@ def sample_about(layout: ReducedLayout, center: Array, y: Array, dy: Array, ddy:
     (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in (y, dy, ddy))
     rotation = None
     if quat is not None and r is not None and dr is not None and ddr is not None:
-        turned = vector_motion(r, dr, ddr)
-        rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
+        rotated = vector_motion(r, dr, ddr)
+        rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
     return joined_sample(layout, plain + z, dz, ddz, rotation)
 
 
@@ -452,9 +440,6 @@ def _turned(quaternion: slice | None, x: Array, sign: float) -> Array:
     return result
 
 
-# ---- whether a trajectory ends as it starts, so that it can be run through over and over
-
-
 # How far the end of a trajectory may be from its start, m, rad and their rates.
 _PERIODIC = 1e-9
 
@@ -465,9 +450,9 @@ def reason_not_periodic(trajectory: Trajectory) -> str:
     Poses are compared in m, rad and entries of quaternions of the same sign, twists in m/s and rad/s.
     """
     start, end = trajectory(0.0), trajectory(trajectory.duration)
-    place = trajectory.layout.quaternion
-    if place is not None and start.x[place] @ end.x[place] < 0.0:
-        end.x[place] *= -1.0
+    quaternion = trajectory.layout.quaternion
+    if quaternion is not None and start.x[quaternion] @ end.x[quaternion] < 0.0:
+        end.x[quaternion] *= -1.0
     for what, a, b in (("pose", start.x, end.x), ("twist", start.v, end.v)):
         gap = float(np.max(np.abs(a - b)))
         if gap > _PERIODIC * (1.0 + float(np.max(np.abs(a)))):

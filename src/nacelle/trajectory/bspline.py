@@ -1,35 +1,13 @@
-"""B-splines through points, or near control points.
+"""B-splines through points, or near control points, and orientations along them.
 
-    x(t) = sum of B_i(t) c_i = c_0 + sum over i of C_i(t) (c_i - c_(i-1))                  m, rad
+    x(t) = sum of B_i(t) c_i = c_0 + sum over i >= 1 of C_i(t) (c_i - c_(i-1))             m, rad
     q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k
 
-c_i control points, C_i cumulative B-splines of degree p (below), F_k functions that step from 0 to 1
-(below). Derivatives are those of C_i and F_k: v = sum of C_i' (c_i - c_(i-1)), and each factor of q turns
-about a fixed axis with F_k' r_k, so w and w' follow from the rule for products of rotations
-(`rotation_path`).
-
-B-spline functions: their cumulative sums with derivatives, and interpolation.
-
-Of degree p on rising knots t_i (s) they follow from B_(i,0) = 1 between t_i and t_(i+1), else 0, by the
-recursion of Cox and de Boor,
-
-    B_(i,d) = (t - t_i) / (t_(i+d) - t_i) B_(i,d-1) + (t_(i+d+1) - t) / (t_(i+d+1) - t_(i+1)) B_(i+1,d-1)
-
-They sum up to 1, so a spline x = sum B_i c_i with control points c_i is also
-
-    x = c_0 + sum over i >= 1 of C_i (c_i - c_(i-1)),      C_i = sum over j >= i of B_j
-
-in differences alone: the form in which orientations are splined as well. Derivatives of C_i telescope:
-C_i' = p / (t_(i+p) - t_i) B_(i,p-1). At a time only p of them change; earlier ones are 1, later ones 0.
-
-Functions that step from 0 to 1, for orientations that turn from point to point along a spline.
-
-    q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k,      r_k (3,), rad
-
-passes q_k where F_1 .. F_k are 1 and all later ones 0. For interpolation F_k is the spline through 0 at the
-points before k and through 1 from there on, F_k = sum of B_i(t) D_ik; about one fixed axis the sum of F_k r_k
-is then the plain spline of the angle. For control points F_k = C_k, the cumulative B-spline. Away from its
-step F_k is 0 or 1 to rounding, so only a band of D is kept.
+c_i control points, B_i B-splines of degree p on rising knots t_i (s), which sum up to 1, and C_i = sum over
+j >= i of B_j: the form in differences alone, in which orientations are splined as well. F_k (`Steps`) step
+from 0 to 1, so that q passes q_k where F_1 .. F_k are 1 and all later ones 0. Derivatives are those of C_i
+and F_k: each factor of q turns about a fixed axis with F_k' r_k, so w and w' follow from the rule for
+products of rotations.
 """
 
 from __future__ import annotations
@@ -92,13 +70,13 @@ def cumulative(knots: Array, degree: int, t: Array) -> CumulativeSplines:
         C_i' = p / (t_(i+p) - t_i) B_(i, p-1).
     """
     span = np.clip(np.searchsorted(knots, t, side="right") - 1, degree, len(knots) - degree - 2)
-    places = span[:, None] - degree + np.arange(1, degree + 1)
+    indices = span[:, None] - degree + np.arange(1, degree + 1)
     values = np.cumsum(_basis(knots, degree, span, t)[:, :0:-1], axis=1)[:, ::-1]
-    factor = degree / (knots[places + degree] - knots[places])
+    factor = degree / (knots[indices + degree] - knots[indices])
     rates = factor * _basis(knots, degree - 1, span, t)
     lower = _basis(knots, degree - 2, span, t) if degree > 1 else np.zeros((len(t), 0))
     # B_(i, p-1)' from the functions of degree p - 2 that do not vanish: those with i from span - p + 2.
-    inner = places[:, 1:]
+    inner = indices[:, 1:]
     scaled = (degree - 1) * lower / (knots[inner + degree - 1] - knots[inner])
     none = np.zeros((len(t), 1))
     changes = factor * (np.hstack([none, scaled]) - np.hstack([scaled, none]))
@@ -114,10 +92,10 @@ def _basis(knots: Array, degree: int, span: Array, t: Array) -> Array:
     values = np.ones((len(t), 1))
     none = np.zeros((len(t), 1))
     for d in range(1, degree + 1):
-        places = span[:, None] - d + np.arange(1, d + 1)
-        share = values / (knots[places + d] - knots[places])
-        rising = (t[:, None] - knots[places]) * share
-        falling = (knots[places + d] - t[:, None]) * share
+        indices = span[:, None] - d + np.arange(1, d + 1)
+        share = values / (knots[indices + d] - knots[indices])
+        rising = (t[:, None] - knots[indices]) * share
+        falling = (knots[indices + d] - t[:, None]) * share
         values = np.hstack([falling, none]) + np.hstack([none, rising])
     return values
 
@@ -144,9 +122,6 @@ def clamped_knots(count: int, degree: int, end: float) -> Array:
     return np.concatenate([np.zeros(degree), inner, np.full(degree, end)])
 
 
-# ---- functions that step from 0 to 1, for orientations that turn from point to point along a spline
-
-
 # What lies outside the band of step functions is 0 or 1 within this.
 _STEPPED = 1e-14
 # Columns solved for at once, and times evaluated at once.
@@ -158,8 +133,10 @@ _TIMES = 4096
 class Steps:
     """Splines F_k, k = 1 .. N - 1, that step from 0 to 1 between point k - 1 and point k.
 
-    F_k = sum of B_i(t) D_ik over the control points i. It is 0 or 1, to rounding, away from its step, so only
-    a band is kept: column c of row i belongs to k = i - shift - width - p + c, p the degree.
+    F_k = sum of B_i(t) D_ik over the control points i: through points the spline through 0 before point k and
+    1 from there on, so that about one fixed axis the sum of F_k r_k is the plain spline of the angle. It is 0
+    or 1, to rounding, away from its step, so only a band is kept: column c of row i belongs to
+    k = i - shift - width - p + c, p the degree.
 
     Attributes:
         band: D (control points, 2 (width + p) + 1).
@@ -256,9 +233,6 @@ class OrientationSpline:
             motion = compose(motion, turn_motion(r[:, j], F[0][:, j], F[1][:, j], F[2][:, j]))
         # A product of unit quaternions: only rounding is taken away.
         return motion._replace(quat=motion.quat / np.linalg.norm(motion.quat, axis=-1, keepdims=True))
-
-
-# ---- B-splines through points, or near control points
 
 
 class BSpline(Trajectory):

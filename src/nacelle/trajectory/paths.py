@@ -1,30 +1,6 @@
 """Trajectories in closed form: straight lines, circles, and finite Fourier series.
 
-Straight line: plain coordinates in proportion, the orientation about a fixed axis.
-
-    x(t) = x_0 + s(t) d,      q(t) = exp(s(t) r) q_0,      0 <= s <= 1
-
-d and r are the differences from start to end, in m and rad, r a rotation vector in base axes. With a timing
-law s(t) (`timing`) v = s' [d; r] and dv/dt = s'' [d; r]: the axis is fixed, so there is no w x term. Limits
-on |v_i| and |a_i| are limits on s' and s'', |d_i| s' <= V_i.
-
-Circle in a plane of the platform's translations.
-
-    p = c + r (e_1 cos phi + e_2 sin phi),      phi = phi_0 + 2 pi turns s(t)
-
-c (3,) centre and r radius, m, e_1 and e_2 unit vectors in the base, s a timing law from 0 to 1 (`timing`).
-Differentiated, with o = p - c and t = r (e_2 cos phi - e_1 sin phi),
-
-    v = phi' t,      a = phi'' t - phi'^2 o          m/s, m/s^2: tangential and centripetal
-
-Finite Fourier series about a pose, as for the excitation of identification.
-
-    y(t)   = sum over k = 1 .. H of   a_k sin(k W t) + b_k cos(k W t)          W = 2 pi frequency, rad/s
-    y'(t)  = sum of k W (a_k cos(k W t) - b_k sin(k W t)),      y'' = -sum of (k W)^2 (a_k sin + b_k cos)
-
-a_k and b_k (n,) amplitudes, m and rad. Plain coordinates are c + y; rotations take y as a rotation vector r
-about the orientation of the centre, R = exp(skew(r)) R_c, with the exact w = J(r) r' (`rotation`). Its
-spectrum is bounded and it is periodic, so that measurements can be averaged over periods.
+A timing law s(t) from 0 to 1 (`timing`) says how far along its way a line or a circle is; m, rad, base axes.
 """
 
 from __future__ import annotations
@@ -59,8 +35,9 @@ class Line(Trajectory):
 
         x = x_0 + s d,   v = s' d,   a = s'' d
 
-    for plain coordinates, and q = exp(s r) q_0, w = s' r for the orientation: the shorter turn, about an
-    axis that stands still. d and r are the differences from start to end, in m and rad, base axes.
+    for plain coordinates, and q = exp(s r) q_0, w = s' r, w' = s'' r for the orientation: the shorter turn,
+    about an axis that stands still. d and r, a rotation vector, are the differences from start to end, in m
+    and rad, base axes. Limits on |v_i| and |a_i| are limits on s' and s'': |d_i| s' <= V_i.
     """
 
     def __init__(
@@ -90,51 +67,48 @@ class Line(Trajectory):
         poses = nearest_signs(layout, ends)
         self._start = poses[0]
         self._way = displacements(layout, poses)[0]
-        self._law = read_timing(
-            timing,
-            duration,
-            _progress_limit(self._way, None if speed is None else positive_limit(layout, speed, "the speed")),
-            _progress_limit(
-                self._way,
-                None if acceleration is None else positive_limit(layout, acceleration, "the acceleration"),
-            ),
+        limits = (
+            _progress_limit(layout, self._way, limit, name)
+            for limit, name in ((speed, "the speed"), (acceleration, "the acceleration"))
         )
+        self._law = read_timing(timing, duration, *limits)
         super().__init__(layout.motion, self._law.duration, self._law.knots)
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         s, ds, dds = self._law.inside(t)
         linear, quat = self.layout.split_x(self._start)
-        way, turn = self.layout.split_v(self._way)
+        shift, rotation_vector = self.layout.split_v(self._way)
         rotation = None
-        if quat is not None and turn is not None:
-            turned = turn_motion(turn, s, ds, dds)
-            rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
+        if quat is not None and rotation_vector is not None:
+            rotated = turn_motion(rotation_vector, s, ds, dds)
+            rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
         return joined_sample(
-            self.layout, linear + s[:, None] * way, ds[:, None] * way, dds[:, None] * way, rotation
+            self.layout, linear + s[:, None] * shift, ds[:, None] * shift, dds[:, None] * shift, rotation
         )
 
 
-def _progress_limit(way: Array, limits: Array | None) -> float | None:
+def _progress_limit(
+    layout: ReducedLayout, displacement: Array, limit: ArrayLike | None, name: str
+) -> float | None:
     """The limit on s' (or s'') that keeps |way_i s'| <= limit_i."""
-    if limits is None:
+    if limit is None:
         return None
-    if not np.any(way):
+    limits = positive_limit(layout, limit, name)
+    if not np.any(displacement):
         raise TrajectoryError("start and end are the same: no limit gives the duration (give it)")
-    largest = float(np.max(np.abs(way) / limits))
+    largest = float(np.max(np.abs(displacement) / limits))
     return 1.0 / largest if largest > 0.0 else math.inf
-
-
-# ---- circle in a plane of the platform's translations
 
 
 _TRANSLATIONS = ("x", "y", "z")
 
 
 class Circle(Trajectory):
-    """A circle with a timing law s(t), all other coordinates held.
+    """A circle with a timing law s(t) in a plane of the platform's translations, all other coordinates held.
 
         p = c + r (e_1 cos phi + e_2 sin phi),   phi = phi_0 + 2 pi turns s(t)
+        v = phi' t,   a = phi'' t - phi'^2 (p - c),   t = r (e_2 cos phi - e_1 sin phi)
 
     The law "uniform" gives constant speed; after whole turns the circle ends where and as it began, so that
     it can be repeated (`Chain`).
@@ -246,17 +220,15 @@ def _axes(layout: ReducedLayout, plane: str | None, normal: ArrayLike | None) ->
     return result
 
 
-# ---- finite Fourier series about a pose, as for the excitation of identification
-
-
 class Fourier(Trajectory):
-    """A finite Fourier series in every coordinate about a centre.
+    """A finite Fourier series in every coordinate about a centre, as for the excitation of identification.
 
         y(t) = sum over k = 1 .. H of a_k sin(k W t) + b_k cos(k W t),   W = 2 pi frequency
 
     Plain coordinates are x = c + y. The three entries of y in the place of rx, ry, rz are a rotation vector
     r in base axes about the orientation of the centre, q = exp(r) q_c, with w = J(r) r' and w' by the exact
-    derivative of the exponential.
+    derivative of the exponential. Its spectrum is bounded and it is periodic, so that measurements can be
+    averaged over periods.
     """
 
     def __init__(

@@ -1,13 +1,4 @@
-"""Straight segments with parabolic blends around the corners.
-
-On segment k the platform moves with the constant velocity u_k (n,), m/s and rad/s. Around the corner p_k, at
-the time tau from -h to h, the velocity goes from u_(k-1) to u_k at constant acceleration,
-
-    v = u_(k-1) (h - tau) / (2 h) + u_k (h + tau) / (2 h),      a = (u_k - u_(k-1)) / (2 h)
-
-which integrates to x = p_k - u_(k-1) (h - tau)^2 / (4 h) + u_k (h + tau)^2 / (4 h): at tau = 0 the corner is
-passed at the distance |u_k - u_(k-1)| h / 4. Limits on |a_i| give h.
-"""
+"""Straight segments with parabolic blends around the corners."""
 
 from __future__ import annotations
 
@@ -79,15 +70,15 @@ class Polyline(Trajectory):
         layout = read_layout(motion)
         self._points = read_points(layout, points)
         nominal = read_times(layout, self._points, times, duration, speed)
-        ways = displacements(layout, self._points)
+        segments = displacements(layout, self._points)
         if blend is not None and acceleration is not None:
             raise TrajectoryError("give the duration of the blends or the acceleration in them, not both")
         if acceleration is not None:
             limits = positive_limit(layout, acceleration, "the acceleration")
             if speed is not None:
-                half, nominal = _slowed(ways, nominal, limits)
+                half, nominal = _slowed(segments, nominal, limits)
             else:
-                half = _half_of_acceleration(ways, nominal, limits)
+                half = _half_of_acceleration(segments, nominal, limits)
         else:
             steps = np.diff(nominal)
             width = _BLEND * steps.min() if blend is None else read_positive(blend, "the blend")
@@ -103,7 +94,7 @@ class Polyline(Trajectory):
             end = float(nominal[-1])
         _check_fit(corners, half)
         self._corners, self._half = corners, half
-        rates = ways / np.diff(corners)[:, None]
+        rates = segments / np.diff(corners)[:, None]
         still = np.zeros((1, layout.n))
         self._rates = np.concatenate([still, rates, still])  # the velocity before each point, and after
         knots = np.concatenate([corners - half, corners + half])
@@ -132,39 +123,39 @@ class Polyline(Trajectory):
         )
         rotation = None
         if quat is not None and turn_in is not None and turn_out is not None:
-            turned = compose(turn_motion(turn_out, g, dg, ddg), turn_motion(turn_in, f, df, ddf))
-            rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
+            rotated = compose(turn_motion(turn_out, g, dg, ddg), turn_motion(turn_in, f, df, ddf))
+            rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
         return joined_sample(layout, *linear, rotation)
 
 
-def _half_blends(ways: Array, steps: Array, limits: Array) -> Array:
+def _half_blends(segments: Array, steps: Array, limits: Array) -> Array:
     """Half durations of the blends at all points, for segments that take `steps` seconds each."""
-    still = np.zeros((1, ways.shape[1]))
-    rates = np.concatenate([still, ways / steps[:, None], still])
+    still = np.zeros((1, segments.shape[1]))
+    rates = np.concatenate([still, segments / steps[:, None], still])
     half: Array = 0.5 * np.max(np.abs(np.diff(rates, axis=0)) / limits, axis=1)
     # Where the velocity stays the same the blend may be as short as one likes.
     return np.asarray(np.maximum(half, 1e-6 * steps.min()))
 
 
-def _slowed(ways: Array, nominal: Array, limits: Array) -> tuple[Array, Array]:
+def _slowed(segments: Array, nominal: Array, limits: Array) -> tuple[Array, Array]:
     """Half blends and times of points, slower by the factor at which the blends just fit.
 
     Slower by c, segments take c times as long and blends of the same acceleration 1 / c times.
     """
     steps = np.diff(nominal)
-    half = _half_blends(ways, steps, limits)
+    half = _half_blends(segments, steps, limits)
     factor = max(1.0, math.sqrt(float(np.max((half[1:] + half[:-1]) / steps))) * (1.0 + 1e-14))
     return half / factor, nominal * factor
 
 
-def _half_of_acceleration(ways: Array, nominal: Array, limits: Array) -> Array:
+def _half_of_acceleration(segments: Array, nominal: Array, limits: Array) -> Array:
     """Half blends for given times of the points.
 
     The first and the last blend shorten the time of their segments, which makes these faster and the blends
     longer: an iteration that rises to the shortest blends, if there are any.
     """
     steps = np.diff(nominal)
-    half = _half_blends(ways, steps, limits)
+    half = _half_blends(segments, steps, limits)
     floor = float(1e-6 * steps.min())
     for _ in range(1000):
         shortened = steps.copy()
@@ -172,7 +163,7 @@ def _half_of_acceleration(ways: Array, nominal: Array, limits: Array) -> Array:
         shortened[-1] -= half[-1]
         if not np.all(shortened > 0.0):
             break
-        new = np.maximum(_half_blends(ways, shortened, limits), floor)
+        new = np.maximum(_half_blends(segments, shortened, limits), floor)
         if np.allclose(new, half, rtol=1e-13, atol=0.0):
             return new
         half = new

@@ -6,15 +6,6 @@ within limits V on ds/dt (1/s) and A on d2s/dt2 (1/s^2) is
 
     T = max(c_1 / V, sqrt(c_2 / A))
 
-    uniform     u                             c_1 = 1       c_2 = 0: it starts and stops at once
-    cubic       3u^2 - 2u^3                   c_1 = 3/2     c_2 = 6
-    quintic     10u^3 - 15u^4 + 6u^5          c_1 = 15/8    c_2 = 10/sqrt(3)
-    bang-bang   2u^2, then 1 - 2(1 - u)^2     c_1 = 2       c_2 = 4
-
-A trapezoid with ramps r has the speed 1 / (T - r) between them and the acceleration 1 / (r (T - r)) in them.
-
-Faster and slower: uniform scaling of time, and the fastest that limits allow.
-
 Slowed down k times, y(t) = x(t / k) moves with y' = x' / k and y'' = x'' / k^2, and so do the joints, since
 J v and J a + J' v scale alike. Limits V_i on |v_i| and A_i on |a_i| hold where
 
@@ -173,9 +164,9 @@ def _maximum(function: Callable[[Array], Array], knots: Array) -> float:
     highest = float(values.max(initial=0.0))
     left = np.concatenate([values[:, :1], values[:, :-1]], axis=1)
     right = np.concatenate([values[:, 1:], values[:, -1:]], axis=1)
-    piece, place, which = np.nonzero((values >= left) & (values >= right) & (values > _LOW * highest))
-    low = t[piece, np.maximum(place - 1, 0)]
-    high = t[piece, np.minimum(place + 1, _SAMPLES - 1)]
+    piece, sample, which = np.nonzero((values >= left) & (values >= right) & (values > _LOW * highest))
+    low = t[piece, np.maximum(sample - 1, 0)]
+    high = t[piece, np.minimum(sample + 1, _SAMPLES - 1)]
     rows = np.arange(len(low))
     while len(low) and float(np.max(high - low)) > 1e-9 * float(knots[-1] - knots[0]):
         times = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _ZOOM)
@@ -234,8 +225,8 @@ class Timing(ABC):
     def __call__(self, t: ArrayLike) -> Progress:
         """The law at times t (...), in seconds; not-finite times give NaN."""
         times = np.asarray(t, dtype=float)
-        moved, resting = clipped(times, self.duration)
-        s, ds, dds = self.inside(moved)
+        clipped_times, resting = clipped(times, self.duration)
+        s, ds, dds = self.inside(clipped_times)
         bad = ~np.isfinite(times)
         still = np.where(bad, np.nan, 0.0)
         return Progress(np.where(bad, np.nan, s), np.where(resting, still, ds), np.where(resting, still, dds))

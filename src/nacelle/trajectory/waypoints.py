@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,16 +48,8 @@ class Waypoints(Drawn):
         rest: bool = True,
     ) -> BSpline:
         """The B-spline through the points, at their times unless a duration or a speed is given."""
-        times = self.times if duration is None and speed is None else None
-        return BSpline(
-            self.points,
-            motion=self.motion,
-            degree=degree,
-            times=times,
-            duration=duration,
-            speed=speed,
-            rest=rest,
-        )
+        timing = self._timing(duration, speed)
+        return BSpline(self.points, motion=self.motion, degree=degree, rest=rest, **timing)
 
     def polyline(
         self,
@@ -67,16 +60,13 @@ class Waypoints(Drawn):
         acceleration: ArrayLike | None = None,
     ) -> Polyline:
         """The polyline along the points, at their times unless a duration or a speed is given."""
+        timing = self._timing(duration, speed)
+        return Polyline(self.points, motion=self.motion, blend=blend, acceleration=acceleration, **timing)
+
+    def _timing(self, duration: float | None, speed: ArrayLike | None) -> dict[str, Any]:
+        """Options of a trajectory for when its points are passed."""
         times = self.times if duration is None and speed is None else None
-        return Polyline(
-            self.points,
-            motion=self.motion,
-            times=times,
-            duration=duration,
-            speed=speed,
-            blend=blend,
-            acceleration=acceleration,
-        )
+        return {"times": times, "duration": duration, "speed": speed}
 
 
 def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Waypoints:
@@ -118,8 +108,8 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
-            known = (length > SHORTEST) & (length < np.inf)
-            points[:, layout.quaternion] /= np.where(known, length, np.nan)
+            usable = (length > SHORTEST) & (length < np.inf)
+            points[:, layout.quaternion] /= np.where(usable, length, np.nan)
     return Waypoints(layout.motion, nearest_signs(layout, points), times)
 
 
@@ -139,9 +129,9 @@ class _Reader(Columns):
         """Find the columns and their units."""
         layout, table = self.layout, self.table
         named = {"t": "t", "time": "t"}
-        wanted = [layout.x_names[k] for k in layout.linear_x]
+        required = [layout.x_names[k] for k in layout.linear_x]
         forms = (QUATERNION, ROTATIONS, _RPY) if layout.quaternion is not None else ()
-        columns = ["t", *wanted, *(name for form in forms for name in form)]
+        columns = ["t", *required, *(name for form in forms for name in form)]
         ignored = {*layout.v_names, *layout.a_names}
         for k, name in enumerate(table.names):
             name = named.get(name, name)
@@ -155,7 +145,7 @@ class _Reader(Columns):
                 self.take(name, k)
         if forms:
             self._choose_rotation(forms)
-        self.require(wanted)
+        self.require(required)
         self.stop("poses")
 
     def _choose_rotation(self, forms: tuple[tuple[str, ...], ...]) -> None:

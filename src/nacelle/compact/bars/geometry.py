@@ -1,41 +1,31 @@
-"""Bars: what of a leg lies between two points, and is known by the line between them.
+"""Reading legs as bars, struts and driven rods: what of a leg is known by the line between two points.
 
-A leg as a strut or a driven rod, known by the line between two points.
+A *strut* is joined to the base at A and changes its length, a *rod* of constant length hangs on an arm or
+slider at A. Both end on the nacelle at B, r = B - A (3,), m:
 
-A *strut* is joined to the base at A and changes its length; a *rod* of constant length hangs on an arm or
-slider at A. Both end on the nacelle at B and lie along r = B - A. A universal joint at A has a first axis a
-that is fixed in the base; the bodies on it are known in the axes
+    strut    q = side |r| + zero                    side 1 or -1, A on the base
+    rod      |r| = L, A + q axis or R(axis, q) A    on a slider, or at the end of an arm, in the drive's frame
+
+so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
+gathered in ten parameters behind the joint at A. A universal joint there has a first axis a that is fixed in
+the base, or along an arm's axis; the bodies on it are known in the axes
 
     e_1 = a x r / |a x r|,   e_2 = e_3 x e_1,   e_3 = r / |r|
 
-and with a spherical or revolute joint at A in axes with the same e_3. Numbers may be symbols.
+and with a spherical or revolute joint at A in axes with the same e_3. Where a centre of mass or a product of
+inertia does not fit, the leg is refused with a reason, and the compact form takes its joints.
 
-Legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR).
+In a leg with a parallelogram (PRPaR, RRPaR) hub and end turn together about the hub's axis, the two rods
+about axes perpendicular to it: it moves as one rod from the hub's centre to the wrist on a universal joint,
+with the hub as its cross, the inertia of the end about the axis added to it, and the end's mass at B.
 
-Hub and end turn together about the hub's axis, the two rods about axes perpendicular to it: the parallelogram
-moves as one rod from the hub's centre to the wrist on a universal joint, with the hub as its cross, the
-inertia of the end about the axis added to it, and the end's mass at B.
-
-Reading legs as struts and driven rods: what the compact form and measured inputs need of a description.
-
-A bar reaches from a point A to a point B of the nacelle, r = B - A (3,), m. A strut changes its length,
-
-    q = side |r| + zero                        side 1 or -1, A on the base
-
-a rod keeps it, |r| = L, while its drive carries A,
-
-    A + q axis      or      R(axis, q) A       on a slider, or at the end of an arm, in the drive's frame
-
-so that r and its derivatives give every motion of the leg, and no passive joint is needed. Inertia is
-gathered in ten parameters behind the joint at A, in axes along r and the joint's first axis; where a centre
-of mass or a product of inertia does not fit, the leg is refused in words, and the compact form takes its
-joints. What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
+What is decided is decided by the robot's own numbers; the numbers of the result may be symbols.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -173,8 +163,8 @@ def clean(values: Array, scale: float | None = None) -> Array:
         return _clean_symbols(values, scale)
     size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
     rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
-    for whole in (1.0, -1.0):
-        rounded = np.where(np.abs(rounded - whole) < ROUNDING, whole, rounded)
+    for unit in (1.0, -1.0):
+        rounded = np.where(np.abs(rounded - unit) < ROUNDING, unit, rounded)
     return np.asarray(rounded)
 
 
@@ -237,7 +227,7 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     return equalised
 
 
-# ---- legs with a parallelogram, read as a rod on a universal joint (PRPaR, RRPaR)
+# ---- legs with a parallelogram
 
 
 @lru_cache(maxsize=64)
@@ -280,11 +270,11 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
     end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
-    whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
+    rod = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
     passive = Passive(
         first=_friction(robot, p.hub),
-        second=tuple(term for listed in terms for term in listed),
+        second=tuple(term for joint_terms in terms for term in joint_terms),
         spherical=(),
         side=sign,
         end=(),
@@ -302,7 +292,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         axis=n,
         first=first,
         length=length,
-        rod=clean_parameters(whole),
+        rod=clean_parameters(rod),
         cross=hub[9] + end[9],
         drive=ActuatedJoint(actuator, root, revolute),
         passive=passive,
@@ -331,11 +321,11 @@ def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
     poses = mechanism_of(robot).assembly.motion.poses
     sign = 1.0
     for number, (near, far) in enumerate(((p.rod_a, p.end), (p.rod_b, p.fold))):
-        joint, other = robot.joints[near], robot.joints[far]
-        own, own_far = robot.numeric.joints[near], robot.numeric.joints[far]
-        d = product(joint.frame_successor.R.T, other.frame_predecessor.p - joint.frame_successor.p)
-        along = product(poses[own.successor].R, own_far.frame_predecessor.p - own.frame_successor.p)
-        axis = product(poses[own.successor].R, own.frame_successor.R[:, 2])
+        joint, end_joint = robot.joints[near], robot.joints[far]
+        plain, plain_far = robot.numeric.joints[near], robot.numeric.joints[far]
+        d = product(joint.frame_successor.R.T, end_joint.frame_predecessor.p - joint.frame_successor.p)
+        along = product(poses[plain.successor].R, plain_far.frame_predecessor.p - plain.frame_successor.p)
+        axis = product(poses[plain.successor].R, plain.frame_successor.R[:, 2])
         side = 1.0 if float(np.cross(first, along) @ axis) > 0.0 else -1.0
         sign = side if number == 0 else sign
         e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
@@ -347,20 +337,20 @@ def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
 
 def _check(robot: Robot, name: str, p: Parallelogram) -> None:
     """Refuse what is not one rod on a universal joint."""
-    own = robot.numeric
-    hub, wrist = own.joints[p.hub], own.joints[p.wrist]
-    near = product(hub.frame_successor.R.T, own.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
+    plain = robot.numeric
+    hub, wrist = plain.joints[p.hub], plain.joints[p.wrist]
+    near = product(hub.frame_successor.R.T, plain.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
     if not on_axis(near, robot.size):
         raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
-    d = arm(own, p)[1]
+    d = arm(plain, p)[1]
     if abs(float(d[2])) > TOLERANCE * robot.size:
         raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
     for what, body, frame in (
         ("hub", hub.successor, hub.frame_successor),
         ("end", wrist.predecessor, wrist.frame_predecessor),
     ):
-        seen = _seen(own, body, frame)
-        if np.max(np.abs(seen[1:3])) > TOLERANCE * max(seen[0] * robot.size, 1e-300):
+        parameters = _seen(plain, body, frame)
+        if np.max(np.abs(parameters[1:3])) > TOLERANCE * max(parameters[0] * robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
     if turns_with(mechanism_of(robot), wrist.successor):
         raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
@@ -369,7 +359,7 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
             raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
 
 
-# ---- reading legs as struts and driven rods: what the compact form and measured inputs need of a description
+# ---- legs that are one chain
 
 
 _ORIGIN = np.zeros(3)
@@ -406,12 +396,12 @@ def read_leg(robot: Robot, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has a rod between spherical joints")
     if form == "parallelogram":
         return parallelogram_form(robot, index, actuators[0])
-    chain, numbers = serial_chain(robot, leg), serial_chain(robot.numeric, leg)
-    if chain is None or numbers is None:
+    chain = serial_chain(robot, leg)
+    if chain is None:
         raise UnreadError(f"leg {leg.name!r} is not one chain")
     if askew:
         raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
-    read = _Serial(robot, index, actuators[0], FORMS[form], (chain, numbers))
+    read = _Serial(robot, index, actuators[0], FORMS[form], FORMS[form].centred(chain))
     if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
         return _strut(read)
     if FORMS[form].kind == "rod" and driven == chain.owners[0]:
@@ -428,59 +418,53 @@ class _Serial:
         index: of the leg.
         actuator: its number.
         form: the closed form of the leg.
-        chains: the chain, and the same with the robot's own numbers.
+        chain: the chain, with its universal joint at the joint's centre.
     """
 
     robot: Robot
     index: int
     actuator: int
     form: ClosedForm
-    chains: tuple[LegChain, LegChain]
+    chain: LegChain
 
     @property
     def name(self) -> str:
         """Name of the leg."""
         return self.robot.legs[self.index].name
 
-    @cached_property
-    def chain(self) -> LegChain:
-        """The chain, with its universal joint at the joint's centre."""
-        return self.form.centred(self.chains[0])
-
-    @cached_property
-    def numbers(self) -> LegChain:
-        """The same with the robot's own numbers."""
-        return self.form.centred(self.chains[1])
-
     def gathered(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
         """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
-        return _gather(self.robot, self.chain, behind, Pose(R, p))
+        total: Array = np.zeros(10)
+        to = Pose(R, p).inverse()
+        for body, count, pose in self.chain.bodies:
+            if count == behind:
+                there = to @ pose
+                total = total + transform_parameters(there.R, there.p, body_parameters(self.robot, body))
+        return clean_parameters(total)
 
-    def numeric(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
-        """The same with the robot's own numbers."""
-        return _gather(self.robot.numeric, self.numbers, behind, Pose(R, p))
-
-    def axes(self, behind: int, e3: Array, first: Array, along: Array) -> tuple[Array, float]:
+    def axes(self, behind: int, e3: Array, first: Array) -> tuple[Array, float]:
         """Axes e_1, e_2, e_3 (columns), and 1 if the second axis of a universal joint is along e_1, else -1.
 
         Args:
             behind: number of letters before the frame that the axes are seen from.
             e3: direction of the line in that frame.
-            first: first axis at A, base axes, floats.
-            along: e3 as floats.
+            first: first axis at A, base axes.
         """
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
         if self.form.free_joint == "U":
-            body, _, pose = next(c for c in self.numbers.bodies if c.behind == behind)
-            R = np.asarray(product(mechanism_of(self.robot).assembly.motion.poses[body].R, pose.R.T))
-            sign = 1.0 if float(product(np.cross(first, product(R, along)), R[:, 2])) > 0.0 else -1.0
+            body, _, pose = next(c for c in self.chain.bodies if c.behind == behind)
+            placed = mechanism_of(self.robot).assembly.motion.poses[body]
+            R = np.asarray(product(placed.R, at_sample(pose.R.T)))
+            normal = np.cross(at_sample(first), product(R, at_sample(e3)))
+            sign = 1.0 if float(product(normal, R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])
         elif self.form.free_joint == "S":
-            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else along)
+            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else e3)
         return np.stack([e1, cross(e3, e1), e3], axis=1), sign
 
-    def require_on_axis(self, what: str, mass: float, moments: Array, where: str = "axis") -> None:
-        """Refuse a body with first moments (floats) beside where its centre of mass must be."""
+    def require_on_axis(self, what: str, parameters: Array, where: str = "axis") -> None:
+        """Refuse a body whose mass and first moments (floats) are beside where its centre of mass must be."""
+        mass, *moments = parameters.tolist()
         if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
             raise UnreadError(f"the {what} of leg {self.name!r} has its centre of mass beside its {where}")
 
@@ -516,55 +500,38 @@ class _Serial:
         )
 
 
-def _gather(robot: Robot, chain: LegChain, behind: int, frame: Pose) -> Array:
-    """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
-    total: Array = np.zeros(10)
-    to = frame.inverse()
-    for body, count, pose in chain.bodies:
-        if count == behind:
-            seen = to @ pose
-            total = total + transform_parameters(seen.R, seen.p, body_parameters(robot, body))
-    return clean_parameters(total)
-
-
 def _perpendicular_to(e3: Array) -> Array:
     """A unit vector perpendicular to another one."""
-    k = first_smallest(np.abs(_floats(e3)))
+    k = first_smallest(np.abs(at_sample(e3)))
     e = cross(np.eye(3)[k], e3)
     return np.asarray(e / norm(e))
 
 
-def _floats(values: Array) -> Array:
-    """Numbers to decide from."""
-    return values if values.dtype != object else at_sample(values)
-
-
 def _strut(leg: _Serial) -> LegForm:
     """A strut: [joint at A] [slide], with B behind the slide."""
-    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    chain, free_joint = leg.chain, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, unit = numbers.X, len(numbers.letters), np.eye(3)
-    X0, slide, end = chain.X[0], chain.X[-2], chain.X[-1]
-    z, o = Xn[-2].R[:, 2], _end_at_zero(numbers, free_joint)
+    count, X0, slide, end = len(chain.letters), chain.X[0], chain.X[-2], chain.X[-1]
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2])
-    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[numbers.owners[-1]]][0])
-    side, length = (1.0 if float(o @ z) + q > 0.0 else -1.0), abs(float(o @ z) + q)
-    E, sign = leg.axes(count - 1, side * slide.R[:, 2], Xn[0].R[:, 2], side * z)
+        leg.require_in_plane(at_sample(X0.R[:, 2]))
+    at_zero = dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
+    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[chain.owners[-1]]][0])
+    stroke = float(at_sample(pack([at_zero]))[0]) + q
+    side, length = (1.0 if stroke > 0.0 else -1.0), abs(stroke)
+    E, sign = leg.axes(count - 1, side * slide.R[:, 2], X0.R[:, 2])
     tube = leg.gathered(count - 1, E)
     rod = leg.gathered(count, product(slide.R.T, E), end.p)
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        cross_inertia = leg.gathered(1, unit)[9]
-        number = leg.numeric(1, unit)
-        leg.require_on_axis("cross", number[0], number[1:3])
+        ring = leg.gathered(1, np.eye(3))
+        cross_inertia = ring[9]
+        leg.require_on_axis("cross", at_sample(ring)[:3])
     if free_joint == "S":
-        leg.require_axisymmetric("tube", leg.numeric(count - 1, _floats(E)), length)
-    slider = leg.numeric(count, product(Xn[-2].R.T, _floats(E)), Xn[-1].p)
-    leg.require_on_axis("slider", slider[0], slider[1:3])
+        leg.require_axisymmetric("tube", at_sample(tube), length)
+    slider = at_sample(rod)
+    leg.require_on_axis("slider", slider[:3])
     if free_joint == "S":
         leg.require_axisymmetric("slider", slider, length)
-    zero = -dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
     return LegForm(
         name=leg.name,
         kind="strut",
@@ -576,7 +543,7 @@ def _strut(leg: _Serial) -> LegForm:
         tube=tube,
         rod=rod,
         cross=cross_inertia,
-        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, -at_zero),
         passive=leg.passive(0, sign, outward),
     )
 
@@ -589,27 +556,26 @@ def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
 
 def _rod(leg: _Serial) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
-    chain, numbers, free_joint = leg.chain, leg.numbers, leg.form.free_joint
+    chain, free_joint = leg.chain, leg.form.free_joint
     body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
-    Xn, count, revolute = numbers.X, len(numbers.letters), numbers.letters[0] == "R"
-    X0, X1 = chain.X[0], chain.X[1]
+    count, revolute, X0, X1 = len(chain.letters), chain.letters[0] == "R", chain.X[0], chain.X[1]
     n = clean(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
     first = clean(product(X0.R, X1.R[:, 2]))
     if revolute:
-        first = n * (1.0 if Xn[1].R[2, 2] > 0.0 else -1.0)
+        first = n * (1.0 if at_sample(X1.R)[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
-        leg.require_in_plane(Xn[0].R[:, 2] if revolute else _floats(clean(product(Xn[0].R, Xn[1].R[:, 2]))))
+        leg.require_in_plane(at_sample(n if revolute else first))
         flat = np.array([1.0, 1.0, 0.0])
-    d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
+    d = chain.X[-1].p * flat
     length = norm(d)
-    E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
+    E, sign = leg.axes(count, d * divide(1.0, length), first)
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        ring, number = leg.gathered(2, np.eye(3)), leg.numeric(2, np.eye(3))
-        leg.require_on_axis("cross", number[0], number[1:4], "centre")
+        ring = leg.gathered(2, np.eye(3))
+        leg.require_on_axis("cross", at_sample(ring)[:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     return LegForm(

@@ -28,6 +28,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, pack, product
+from nacelle.tree.spanning_tree import rates_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +118,9 @@ def is_asymmetric(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
     p = at_sample(form.rod)
     products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
-    beside, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
+    offset, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
     is_rod = form.kind == "rod" and form.joint_at_a == "U"
-    return is_rod and (products > TOLERANCE * inertia or beside > TOLERANCE * first)
+    return is_rod and (products > TOLERANCE * inertia or offset > TOLERANCE * first)
 
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
@@ -140,9 +141,9 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     for k in bars:
         leg = robot.legs[k]
         driven = next(actuator.joint for actuator in robot.actuators if actuator.joint in leg.joints)
-        place = leg.joints.index(driven)
-        is_rod = all(robot.joints[j].kind is JointKind.FIXED for j in leg.joints[:place])
-        ahead = {BASE, *(robot.joints[j].successor for j in leg.joints[: place + 1])} if is_rod else {BASE}
+        index = leg.joints.index(driven)
+        is_rod = all(robot.joints[j].kind is JointKind.FIXED for j in leg.joints[:index])
+        ahead = {BASE, *(robot.joints[j].successor for j in leg.joints[: index + 1])} if is_rod else {BASE}
         for j in leg.joints if is_rod else ():
             joint = robot.joints[j]
             if joint.kind is JointKind.FIXED and joint.predecessor in ahead:
@@ -156,8 +157,8 @@ def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
     bars: dict[int, Bar] = {}
     for k in legs:
         form = read_leg(robot, k)
-        drive = robot.joints[robot.actuators[form.drive.number].joint]
-        rate = robot.platform_nv + robot.v_slices[robot.actuators[form.drive.number].joint].start
+        drive = form.drive.joint
+        (rate,) = rates_of(robot, (robot.actuators[form.drive.number].joint,))
         if form.kind == "strut":
             bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue

@@ -14,18 +14,15 @@ B, and their opposites at A:
 
 In a plane a moment about A is a force at B along the arm, or across the slide, which the drive does not feel.
 
-What a leg requires of the platform and of its actuator.
-
-A leg between A and B, r = B - A (3,), m, can transmit to the platform any force along its line, f r with the
-force density f (N/m), and what its own motion takes: the platform feels f r - G at B. G (3,), N, is what the
-leg's inertia, weight and passive friction require at B, up to a multiple of r, which f takes up. Equal power
-at a unit rate of the actuator gives its force
+A leg between A and B can transmit to the platform any force along its line, f r with the force density f
+(N/m), and what its own motion takes: the platform feels f r - G at B. G (3,), N, is what the leg's inertia,
+weight and passive friction require at B, up to a multiple of r, which f takes up. Equal power at a unit rate
+of the actuator gives its force
 
     force = gain f + own          gain: l = |r| for a strut (with its sign), r . dA/dq for a driven rod
 
 own (N or N m) what the leg and its drive require without f. So each leg has one unknown, f, and the
-platform's balance sum over legs of (f_j r_j - G_j) = its own inertia and weight determines all of them. Base
-axes.
+platform's balance sum over legs of (f_j r_j - G_j) = its own inertia and weight determines all of them.
 """
 
 from __future__ import annotations
@@ -35,63 +32,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import ActuatedJoint, LegForm
+from nacelle.compact.bars.geometry import LegForm
 from nacelle.compact.bars.known import hinge_side, is_asymmetric
 from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import FrictionTerm, JointKind
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
 
 
-class Demand(NamedTuple):
-    """What one leg requires.
-
-    Attributes:
-        G: force at B (3,), N.
-        moment: on the platform (3,), N m, from friction in the joint at B.
-        own: the actuator's force without the force density, N or N m.
-    """
-
-    G: Array
-    moment: Array
-    own: Scalar
-
-
-def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
+def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, physics: Physics) -> Scalar:
     """Friction, N or N m, at a rate; `along` is any positive multiple of it, enough for dry friction."""
-    if not counted.friction or not terms:
+    if not physics.friction or not terms:
         return 0.0
     total: Scalar = 0.0
     for term in terms:
-        if term.basis == "coulomb" and counted.smooth is None:
+        if term.basis == "coulomb" and physics.smooth is None:
             total = total + term.coefficient * sign(along)
         else:
-            total = total + axis_friction([term], rate, counted.smooth)
+            total = total + axis_friction([term], rate, physics.smooth)
     return total
-
-
-def drive_force(drive: ActuatedJoint, q: Scalar, rate: Scalar, along: Scalar, counted: Physics) -> Scalar:
-    """Friction and spring of the driven joint, friction(q') + k (q - q_0), N or N m.
-
-    Args:
-        drive: the actuated joint.
-        q: its coordinate, rad or m.
-        rate: q', rad/s or m/s.
-        along: a positive multiple of q'.
-        counted: what counts.
-    """
-    total = friction_along(drive.friction(), rate, along, counted)
-    spring = drive.joint.springs[0] if counted.springs and drive.joint.springs else None
-    if spring is not None:
-        total = total + spring.held_force(q)
-    return total
-
-
-# ---- rods of constant length L on a driven slider or arm: what their turning about A requires
 
 
 # What gives r = B - A of a bar, and its derivative.
@@ -195,8 +158,8 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
     spin = _spin(form, r)
     if not is_asymmetric(form):
-        whole = is_zero(spin.p1) and is_zero(spin.D)
-        return None if whole else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
+        complete = is_zero(spin.p1) and is_zero(spin.D)
+        return None if complete else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
     reciprocal = divide(1.0, sqrt(spin.rho2))
     up, across = spin.rho2 * reciprocal / L, spin.y / L
     e1, e3 = spin.b * reciprocal, r / L
@@ -208,21 +171,21 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     )
 
 
-def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
+def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
     """What a rod's rotation about A requires: G = (M_a / rho^2) b - T a_1 at B, and its opposite at A.
 
     Args:
         form: the leg.
         at: how it moves.
         w_end: angular velocity (3,), rad/s, of the nacelle's body at B, in the same axes.
-        counted: what counts.
+        physics: what is included.
     """
     if form.joint_at_a == "R":
-        return _hinged(form, at, w_end, counted)
-    return _crossed(form, at, w_end, counted)
+        return _hinged(form, at, w_end, physics)
+    return _crossed(form, at, w_end, physics)
 
 
-def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
+def _crossed(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     spin = _spin(form, r)
@@ -231,10 +194,10 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> Ro
     rate = h * sigma
     moment: Array = ZERO
     with_drive = dot(form.axis, first) if form.drive.revolute else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
-    M: Scalar = friction_along(passive.first, own, own, counted)
+    relative_rate = rate - with_drive * at.q_dot if form.drive.revolute else rate
+    M: Scalar = friction_along(passive.first, relative_rate, relative_rate, physics)
     reaction: Scalar = -(with_drive * M) if form.drive.revolute else 0.0
-    M = M + friction_along(passive.still, rate, h, counted)
+    M = M + friction_along(passive.still, rate, h, physics)
     T: Scalar = 0.0
     force: Array = ZERO
     if is_asymmetric(form):
@@ -244,17 +207,17 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> Ro
         k = dot(b, at.a2 - at.a1)
         M = M + p1 * ((k + (2.0 * (y * along)) * rate) * sigma) - D * k
         T = (D * y) * (rate * rate)
-    if counted.friction and passive.second:
+    if physics.friction and passive.second:
         side, reciprocal = passive.side, divide(1.0, sqrt(rho2))
         T = (
             T
             + side
-            * friction_along(passive.second, -(side * along) * reciprocal, -(side * along), counted)
+            * friction_along(passive.second, -(side * along) * reciprocal, -(side * along), physics)
             * reciprocal
         )
-    if counted.friction and passive.end and passive.end_kind is JointKind.SPHERICAL:
+    if physics.friction and passive.end and passive.end_kind is JointKind.SPHERICAL:
         w = divide(1.0, form.length * form.length) * (cross(r, v) + (rate * y) * r)
-        moment = spherical_friction(passive.end, w_end - w, counted.smooth)
+        moment = spherical_friction(passive.end, w_end - w, physics.smooth)
         M = M - dot(first, moment)
         T = T - dot(b, moment) * sigma
     return RodRotation((M * sigma) * b - T * first, moment, force, reaction=reaction)
@@ -318,7 +281,7 @@ def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
 
 
 def hinge_moments(
-    robot: Robot, lines: Mapping[str, tuple[LegForm, Lines]], counted: Physics
+    robot: Robot, lines: Mapping[str, tuple[LegForm, Lines]], physics: Physics
 ) -> dict[str, Scalar]:
     """Friction of revolute joints between bars at a point: a moment on one bar, its opposite on the other.
 
@@ -328,45 +291,45 @@ def hinge_moments(
     moments: dict[str, Scalar] = {}
     for joint in robot.closures:
         pair = [owner.get(body, "") for body in (joint.predecessor, joint.successor)]
-        if not (joint.at_point and counted.friction and any(joint.friction) and set(pair) <= set(lines)):
+        if not (joint.at_point and physics.friction and any(joint.friction) and set(pair) <= set(lines)):
             continue
         sides = [hinge_side(mechanism_of(robot), lines[name][0], joint) for name in pair]
-        listed = [(form, *line()) for form, line in (lines[name] for name in pair)]
-        one, two = (side * bar_rate(*bar) for bar, side in zip(listed, sides, strict=True))
-        effort = friction_along(joint.friction[0], two - one, two - one, counted)
+        bars = [(form, *line()) for form, line in (lines[name] for name in pair)]
+        first, second = (side * bar_rate(*bar) for bar, side in zip(bars, sides, strict=True))
+        effort = friction_along(joint.friction[0], second - first, second - first, physics)
         for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
             moments[name] = moments[name] + side * effort if name in moments else side * effort
     return moments
 
 
-def _hinged(form: LegForm, at: RodMotion, w_end: Array, counted: Physics) -> RodRotation:
+def _hinged(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
     if is_beside(form):
-        beside = -form.rod[2] / form.length
-        G, force = -beside * cross(axis, at.a1), beside * cross(axis, at.a2 - at.a1)
-    if not counted.friction or not (form.passive.first or form.passive.end):
+        offset = -form.rod[2] / form.length
+        G, force = -offset * cross(axis, at.a1), offset * cross(axis, at.a2 - at.a1)
+    if not physics.friction or not (form.passive.first or form.passive.end):
         return RodRotation(G, force=force)
     rate = bar_rate(form, at.r, at.v)
     with_drive = dot(form.axis, axis) if form.drive.revolute else 0.0
-    own = rate - with_drive * at.q_dot if form.drive.revolute else rate
-    about_a = friction_along(form.passive.first, own, own, counted)
+    relative_rate = rate - with_drive * at.q_dot if form.drive.revolute else rate
+    about_a = friction_along(form.passive.first, relative_rate, relative_rate, physics)
     reaction = -(with_drive * about_a) if form.drive.revolute else 0.0
-    about_a, moment = with_hinged_end(form, about_a, rate, w_end, counted)
+    about_a, moment = with_hinged_end(form, about_a, rate, w_end, physics)
     return RodRotation(G, moment, force, about_a, reaction)
 
 
 def with_hinged_end(
-    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, counted: Physics
+    form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, physics: Physics
 ) -> tuple[Scalar, Array]:
     """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
     if form.passive.end_kind is not JointKind.REVOLUTE:
         return about_a, ZERO
     side = form.passive.end_side
-    other = side * (dot(form.first, w_end) - rate)
-    end = side * friction_along(form.passive.end, other, other, counted)
+    relative_rate = side * (dot(form.first, w_end) - rate)
+    end = side * friction_along(form.passive.end, relative_rate, relative_rate, physics)
     return about_a - end, end * form.first
 
 
@@ -379,7 +342,6 @@ def lean(form: LegForm, at: RodMotion) -> Array:
     return np.asarray(at.reciprocal * cross(form.first, form.axis))
 
 
-def rotor(form: LegForm) -> Scalar:
-    """Inertia i^2 J of the drive's rotor, seen from the joint: kg m^2, or kg of a prismatic drive."""
-    joint = form.drive.joint
+def geared_inertia(joint: Joint) -> Scalar:
+    """Inertia i^2 J of a joint's rotor behind a gear of ratio i, seen from the joint: kg m^2 or kg."""
     return 0.0 if is_zero(joint.rotor_inertia) else joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia

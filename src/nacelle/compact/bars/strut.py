@@ -19,13 +19,8 @@ In the direction x = r / l, with r.v = 0 and mu = 0 there, all but the first two
 
     l G = (p + 2 h l) x'' + 2 h l' x' + ...
 
-The mass m moves with B and is counted there. So may be the inertia of a rotor, which feels l'' alone: then N
-and h / l of the actuator's force are that much less.
-
-The line of a strut, how it turns on a universal joint, and what products of inertia require.
-
-With a_1 the first axis at A, r = B - A, l = |r|, mu = r.v / l^2, y = a_1 . r, b = a_1 x r, rho = |b| and
-alpha' = b.v / rho^2, the angular velocity in e_1 = b / rho, e_2, e_3 = r / l is
+The mass m moves with B and is counted there. So is the inertia of a rotor, which feels l'' alone: N and h / l
+of the actuator's force are that much less. The angular velocity in e_1, e_2, e_3 is
 
     w_1 = (y mu - a_1.v) / rho      w_2 = alpha' rho / l      w_3 = alpha' y / l
 
@@ -43,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
-from nacelle.compact.bars.rod import Demand, drive_force, friction_along, rotor, with_hinged_end
+from nacelle.compact.bars.rod import friction_along, geared_inertia, with_hinged_end
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
@@ -187,13 +182,26 @@ def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, 
     return rotation.up * M[1] + rotation.along * M[2], M[0]
 
 
-# ---- struts: legs that are joined to the base and change their length (UPS, SPS, RPR)
+class Demand(NamedTuple):
+    """What a strut requires of the platform and of its actuator, up to the force density f along its line.
+
+    The platform feels f r - G at B; the actuator's force is l f, with its sign, and own.
+
+    Attributes:
+        G: force at B (3,), N.
+        moment: on the platform (3,), N m, from friction in the joint at B.
+        own: the actuator's force without the force density, N or N m.
+    """
+
+    G: Array
+    moment: Array
+    own: Scalar
 
 
-def strut_demand(
-    form: LegForm, at: StrutMotion, up: int, counted: Physics, *, geared: bool = False
-) -> Demand:
-    """Demand of a strut.
+def strut_demand(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> Demand:
+    """Demand of a strut whose rotor's inertia counts as a mass at B.
+
+    What of that mass moves across r, and its weight, is taken away again.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
     vector u after (u_z / z) r was taken away counts, and its component along `up` is zero.
@@ -202,13 +210,11 @@ def strut_demand(
         form: the leg.
         at: how it moves.
         up: axis along which r never vanishes.
-        counted: what counts.
-        geared: whether the rotor's inertia counts as a mass at B: its motion across r and its weight are
-            taken away again.
+        physics: what is included.
     """
-    length, side, at_end = at.length, form.drive.side, rotor(form) if geared else 0.0
-    products, beside = _products(form), _is_beside(form)
-    stretched = products is None and not beside
+    length, side, at_end = at.length, form.drive.side, geared_inertia(form.drive.joint)
+    products, offset = _products(form), _is_beside(form)
+    stretched = products is None and not offset
     line = line_of(form, at.r, at.v, stretched=stretched, unit=length is not None)
     r, iz = at.r, divide(1.0, at.r[up])
     column = pack([1.0 if k == up else r[k] * iz for k in range(3)])
@@ -216,42 +222,39 @@ def strut_demand(
     def across(u: Array) -> Array:
         return pack([0.0 if k == up else u[k] - column[k] * u[up] for k in range(3)])
 
-    inertia = 0.0 if geared else rotor(form)
-    gain = (side * line.l) * iz
     if length is None:
         mu = line.rv * line.il2
         p, hl = form.tube[4] + form.rod[4], form.rod[3] * line.il
         Y = p * line.il2 + hl
         hl = hl - at_end
-        turned = _Across(across(at.v), across(at.a), (mu, mu + mu))
-        G = (Y + hl) * turned.a - (turned.mu[1] * Y) * turned.v
-        more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
-        G = G + more
+        lateral = _Across(across(at.v), across(at.a), (mu, mu + mu))
+        G = (Y + hl) * lateral.a - (lateral.mu[1] * Y) * lateral.v
+        spin, moment = _rotation(form, at, line, lateral, physics, _Column(across, column, iz, up))
+        G = G + spin
         kappa = dot(G, r) + hl * (dot(at.v, at.v) - mu * line.rv)
-        second = line.il * (dot(r, at.a) + dot(at.v, at.v) - mu * line.rv) if not is_zero(inertia) else 0.0
-        drive = (line.l, line.rv * line.il, line.rv, second)
-        own = -(side * line.il) * kappa
+        l, rate, along = line.l, line.rv * line.il, line.rv
+        force = -(side * line.il) * kappa
     else:
-        d, d_dot, d_ddot = length
+        d, d_dot, _ = length
         # All of this times d, so that it is linear in x, x' and x''.
         h = form.rod[3] - at_end * d
-        turned = _Across(across(at.v), across(at.a), (0.0, 0.0))
-        G = (form.tube[4] + form.rod[4] + (form.rod[3] + h) * d) * turned.a
-        G = G + ((d_dot + d_dot) * h) * turned.v
-        more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
-        G = divide(1.0, d) * (G + more)
-        drive = (d, d_dot, d_dot, d_ddot)
-        own = -side * (dot(G, r) + h * dot(at.v, at.v))
-    l, rate, along, second = drive
-    own = own + drive_force(form.drive, side * l + form.drive.zero, side * rate, side * along, counted)
-    if not is_zero(inertia):
-        own = own + (side * inertia) * second
+        lateral = _Across(across(at.v), across(at.a), (0.0, 0.0))
+        G = (form.tube[4] + form.rod[4] + (form.rod[3] + h) * d) * lateral.a
+        G = G + ((d_dot + d_dot) * h) * lateral.v
+        spin, moment = _rotation(form, at, line, lateral, physics, _Column(across, column, iz, up))
+        G = divide(1.0, d) * (G + spin)
+        l, rate, along = d, d_dot, d_dot
+        force = -side * (dot(G, r) + h * dot(at.v, at.v))
+    force = force + friction_along(form.drive.friction(), side * rate, side * along, physics)
+    spring = form.drive.joint.springs[0] if physics.springs and form.drive.joint.springs else None
+    if spring is not None:
+        force = force + spring.held_force(side * l + form.drive.zero)
     if not is_zero(at_end):
         # Only what is across r is left here; the rest goes to the force along r.
         weight = at_end * at.gravity
         G = G + across(weight)
-        own = own + gain * weight[up]
-    return Demand(G, moment, own)
+        force = force + ((side * line.l) * iz) * weight[up]
+    return Demand(G, moment, force)
 
 
 class _Across(NamedTuple):
@@ -272,35 +275,35 @@ class _Column(NamedTuple):
 
 
 def _rotation(
-    form: LegForm, at: StrutMotion, line: StrutLine, turned: _Across, counted: Physics, off: _Column
+    form: LegForm, at: StrutMotion, line: StrutLine, lateral: _Across, physics: Physics, off: _Column
 ) -> tuple[Array, Array]:
     """Weight, spin and friction of a strut: force at B, and the moment there.
 
     Of a direction, r of length 1, the force is one times l.
     """
     first, stretch, y, b, av, rho2, _, n, *_, il, il2 = line
-    gravity, up, (mu, twice_mu) = at.gravity, off.up, turned.mu
+    gravity, up, (mu, twice_mu) = at.gravity, off.up, lateral.mu
     weight = (form.tube[3] + form.rod[3]) * il
     p = form.tube[4] + form.rod[4]
     if form.joint_at_a != "U":
-        pull, moment = _free_end(form, at, il2, counted)
+        pull, moment = _free_end(form, at, il2, physics)
         return off.across(pull - weight * gravity), moment
     moment = np.zeros(3)
     products = _products(form)
     sigma = divide(1.0, rho2)
     # b is perpendicular to r, so the parts along r do not count.
-    bv, ba = _dot_across(b, turned.v, up), _dot_across(b, turned.a, up)
+    bv, ba = _dot_across(b, lateral.v, up), _dot_across(b, lateral.a, up)
     rate = bv * sigma
     p22, p33 = form.tube[6] + form.rod[6], form.tube[9] + form.rod[9]
     p1 = (form.cross + p33) * (stretch * stretch)
     D = (p33 + p - p22) * il2
     H = (p1 * sigma) * (ba - (2.0 * n) * rate) - D * (ba - twice_mu * bv)
-    H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, counted)
+    H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, physics)
     T: Scalar = (D * y) * (rate * rate)
-    if counted.friction and form.passive.second:
+    if physics.friction and form.passive.second:
         second_rate = form.passive.side * (mu * y - av)
         irho = divide(1.0, sqrt(rho2))
-        second = friction_along(form.passive.second, second_rate * irho, second_rate, counted)
+        second = friction_along(form.passive.second, second_rate * irho, second_rate, physics)
         T = T + form.passive.side * second * irho
     if products is not None or _is_beside(form):
         rotation = strut_rotation(line, at, bv, ba)
@@ -310,10 +313,10 @@ def _rotation(
         if _is_beside(form):
             M_a, M_1 = _weight_beside(form, at, line, rotation)
             H, T = H + M_a, T + M_1 * rotation.irho
-    if counted.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
+    if physics.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
         # Spin about r: the part of the angular velocity along it is rate y / l^2.
         w = il2 * cross(at.r, at.v) + (rate * y * il2) * at.r
-        moment = spherical_friction(form.passive.end, at.w_end - w, counted.smooth)
+        moment = spherical_friction(form.passive.end, at.w_end - w, physics.smooth)
         H = H - dot(first, moment)
         T = T - dot(b, moment) * sigma
     return _rotation_force(line, off, H, T, sigma, m=weight, g=gravity), moment
@@ -330,7 +333,7 @@ def strut_inertia(form: LegForm, r: Array) -> Array:
     products = _products(form)
     first, stretch, y, b, _, rho2, *_, il, il2 = line_of(form, r, np.zeros(3), stretched=products is None)
     p, hl = form.tube[4] + form.rod[4], form.rod[3] * il
-    N = p * il2 + hl + hl - rotor(form)
+    N = p * il2 + hl + hl - geared_inertia(form.drive.joint)
     along = (N * il2) * r
     chi: Scalar = 0.0
     t: Array | None = None
@@ -381,35 +384,35 @@ def _rotation_force(
     down = X * b[up] - T * first[up] - m * g[up]
     force: list[Scalar] = [0.0] * 3
     for k in ((up + 1) % 3, (up + 2) % 3):
-        hung = m * g[k]
+        weight = m * g[k]
         if is_zero(first[k]) and is_zero(first[up]):
             # Perpendicular to the first axis b_k - t_k b_z is +-rho^2 / z: no need for X.
-            other = 3 - k - up
-            sign = first[other] * (1.0 if (other + 1) % 3 == up else -1.0)
-            force[k] = (sign * iz) * H - hung + t[k] * (m * g[up])
+            third = 3 - k - up
+            sign = first[third] * (1.0 if (third + 1) % 3 == up else -1.0)
+            force[k] = (sign * iz) * H - weight + t[k] * (m * g[up])
         else:
-            force[k] = X * b[k] - T * first[k] - hung - t[k] * down
+            force[k] = X * b[k] - T * first[k] - weight - t[k] * down
     return pack(force)
 
 
-def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, counted: Physics) -> tuple[Array, Array]:
+def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics) -> tuple[Array, Array]:
     """Friction at both ends of a strut on a spherical or revolute joint: force at B, moment there."""
     moment: Array = np.zeros(3)
-    if not counted.friction:
+    if not physics.friction:
         return np.zeros(3), moment
     w = il2 * cross(at.r, at.v)
     if form.joint_at_a == "S":
         total: Array = np.zeros(3)
         if form.passive.spherical:
-            total = total + spherical_friction(form.passive.spherical, w, counted.smooth)
+            total = total + spherical_friction(form.passive.spherical, w, physics.smooth)
         if form.passive.end:
-            moment = spherical_friction(form.passive.end, at.w_end - w, counted.smooth)
+            moment = spherical_friction(form.passive.end, at.w_end - w, physics.smooth)
             total = total - moment
         return il2 * cross(total, at.r), moment
     rate = dot(form.first, w)
-    own = friction_along(form.passive.first, rate, rate, counted)
-    own, moment = with_hinged_end(form, own, rate, at.w_end, counted)
-    return (own * il2) * cross(form.first, at.r), moment
+    about_a = friction_along(form.passive.first, rate, rate, physics)
+    about_a, moment = with_hinged_end(form, about_a, rate, at.w_end, physics)
+    return (about_a * il2) * cross(form.first, at.r), moment
 
 
 def _products(form: LegForm) -> Array | None:

@@ -1,29 +1,24 @@
-"""The element state from what is given: a pose, or the actuators' coordinates; and samples of it.
+"""The element state from a pose, or from the coordinates of the actuators; and samples of it.
 
-The element state at a pose: directions, lengths and angles with their derivatives, by the equivalent tree.
-
-A direction x fixed to a body with angular velocity w has
+At a pose, by the equivalent tree: a direction x fixed to a body with angular velocity w has
 
     x' = w x x,      x'' = w' x x + w x x'
 
-and lengths and angles are coordinates of joints: d = flip q + d_0. Base axes; m, rad.
+and lengths and angles are coordinates of joints: d = flip q + d_0.
 
-The element state from the coordinates of the actuators, where that needs no iteration.
-
-The nacelle only translates. The driven elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with
-y = z x x its derivatives are x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j,
-their beginnings less the places of their ends on the nacelle, to one point p, which is where spheres or
-circles meet (`forward.spheres`); their constant lengths give v and a of p from two linear systems with the
-same rows r_j:
+From the coordinates of the actuators, where that needs no iteration, the nacelle only translates. The driven
+elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with y = z x x its derivatives are
+x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j, their beginnings less the places
+of their ends on the nacelle, to one point p, which is where spheres or circles meet (`solve.spheres`); their
+constant lengths give v and a of p from two linear systems with the same rows r_j:
 
     r_j . v = r_j . c_j'          r_j . a = r_j . c_j'' - |v - c_j'|^2
 
-so r_j' = v - c_j' and r_j'' = a - c_j''. Base axes, m.
-
-Samples of element states with 50 digits, by which identities of a model from elements are recognised.
+so r_j' = v - c_j' and r_j'' = a - c_j''. Base axes; m, rad.
 
 A state of the elements is consistent: directions have unit length and the loops are closed. Such relations of
-the inputs are identities, and values that are equal by them are computed once.
+the inputs are identities, recognised at samples with 50 digits, and values that are equal by them are
+computed once.
 """
 
 from __future__ import annotations
@@ -79,8 +74,8 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
         if v.kind == "point":
             p = at.poses[v.body].p
             return np.stack([p, point_velocity(twist, p), point_acceleration(twist, rate, p)])
-        place = robot.platform_nv + robot.v_slices[v.number].start
-        motion = pack([state.u[place], u_dot[place]])
+        index = robot.platform_nv + robot.v_slices[v.number].start
+        motion = pack([state.u[index], u_dot[index]])
         if v.kind == "coordinate":
             return pack([now.q[robot.q_slices[v.number]][0], *motion])
         leg = layout.legs[v.leg]
@@ -93,9 +88,6 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
 def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the variables of a robot's element state."""
     return element_layout(mechanism_of(robot.numeric)).shapes
-
-
-# ---- the element state from the coordinates of the actuators, where that needs no iteration
 
 
 def reason_without_encoders(mechanism: Mechanism) -> str:
@@ -122,26 +114,26 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
     """
     mechanism = mechanism_of(robot.numeric)
     layout = element_layout(mechanism)
-    place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
-    given: dict[str, Array] = {}
+    actuator_of = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
+    values: dict[str, Array] = {}
     centres: list[Jet] = []
     lengths: list[float] = []
     for index, leg in enumerate(layout.legs):
         assert leg.driver is not None
-        k, arm = place[leg.driver], leg_points(mechanism, leg).arm
+        k, arm = actuator_of[leg.driver], leg_points(mechanism, leg).arm
         motion = (q[k], q_dot[k], q_ddot[k])
         driven = next(v for v in layout.variables if v.leg == index)
-        given[driven.name] = pack(motion) if arm is None else layout.components(_arm_jet(arm, *motion))
+        values[driven.name] = pack(motion) if arm is None else layout.components(_arm_jet(arm, *motion))
         # The direction of the rod does not count for where it begins.
         zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
-        rod = MeasuredLeg(layout, index, zeros | given).rods[0]
+        rod = MeasuredLeg(layout, index, zeros | values).rods[0]
         R = orientations(mechanism)[rod.points.rod.nacelle].R
         centres.append(plus_jet(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
         lengths.append(rod.points.length)
     for index, line in enumerate(_lines(mechanism, centres, lengths)):
         direction = plus_jet(NO_JET, line, 1.0 / lengths[index])
-        given[layout.directions[index, 1]] = layout.components(direction)
-    return {v.name: given[v.name] for v in layout.variables}
+        values[layout.directions[index, 1]] = layout.components(direction)
+    return {v.name: values[v.name] for v in layout.variables}
 
 
 def _arm_jet(arm: Hinge, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
@@ -177,8 +169,8 @@ def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> li
 def _row_solver(r: list[Array]) -> Callable[[list[Scalar]], Array]:
     """A function that solves r_j . v = b_j by Cramer's rule, with what does not depend on b done once."""
     if len(r) == 2:
-        one, two = r
-        normals = [pack([two[1], -two[0]]), pack([-one[1], one[0]])]
+        first, second = r
+        normals = [pack([second[1], -second[0]]), pack([-first[1], first[0]])]
     else:
         normals = [cross(r[1], r[2]), cross(r[2], r[0]), cross(r[0], r[1])]
     reciprocal = divide(1.0, dot(r[0], normals[0]))
@@ -188,9 +180,6 @@ def _row_solver(r: list[Array]) -> Callable[[list[Scalar]], Array]:
         return np.asarray(sum(s * n for s, n in zip(scaled, normals, strict=True)))
 
     return solve
-
-
-# ---- samples of element states with 50 digits, by which identities of a model from elements are recognised
 
 
 def element_samples(

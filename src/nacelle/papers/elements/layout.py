@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.compact.bars.geometry import nearby_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
@@ -31,7 +32,6 @@ from nacelle.papers.elements.structure import (
     ElementLeg,
     UncoveredError,
     element_legs,
-    sample_motions,
 )
 from nacelle.spatial.scalar import Array, pack
 
@@ -107,7 +107,7 @@ def is_length(robot: Robot, variable: StateVariable) -> bool:
 
 def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
     """The robot's elements at the reference and at some poses around it."""
-    return [ElementGeometry(mechanism.robot, motion.poses) for motion in sample_motions(mechanism)]
+    return [ElementGeometry(mechanism.robot, motion.poses) for motion in nearby_poses(mechanism)]
 
 
 @lru_cache(maxsize=64)
@@ -134,17 +134,17 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     for index, leg in enumerate(legs):
         variables += _driven_variables(index, leg)
         groups = _parallel_rods(leg, samples)
-        for count, places in enumerate(groups, start=1):
+        for count, members in enumerate(groups, start=1):
             what = "strut" if leg.prismatic is not None else "rod" if len(groups) == 1 else f"rod{count}"
-            name, body = f"{leg.leg.name}_{what}", leg.rods[places[0] - leg.first_bar].body
-            variables.append(StateVariable(name, "direction", index, places[0], body))
-            directions |= dict.fromkeys(((index, place) for place in places), name)
+            name, body = f"{leg.leg.name}_{what}", leg.rods[members[0] - leg.first_bar].body
+            variables.append(StateVariable(name, "direction", index, members[0], body))
+            directions |= dict.fromkeys(((index, position) for position in members), name)
         if leg.prismatic is not None:
             name, body = f"{leg.leg.name}_length", leg.rods[0].body
             variables.append(StateVariable(name, "length", index, leg.prismatic, body))
         if leg.has_arm:
             directions[index, 0] = f"{leg.leg.name}_arm"
-    sizes = [np.abs(at.lines(legs[k])[place].x) for at in samples for k, place in directions]
+    sizes = [np.abs(at.lines(legs[k])[position].x) for at in samples for k, position in directions]
     largest = np.max(sizes, axis=0) if sizes else np.ones(3)
     axes = tuple(axis for axis in range(3) if largest[axis] > _SAME)
     return ElementLayout(mechanism, legs, tuple(variables), axes, directions)
@@ -173,11 +173,11 @@ def _parallel_rods(leg: ElementLeg, samples: list[ElementGeometry]) -> list[list
     """The places of a leg's rods or of its strut among its elements, those together that stay parallel."""
     directions = np.array([[line.x for line in at.lines(leg)] for at in samples], dtype=float)
     groups: list[list[int]] = []
-    for place in range(leg.first_bar, len(leg.elements)):
-        apart = np.max(np.abs(directions - directions[:, [place]]), axis=(0, 2))
+    for position in range(leg.first_bar, len(leg.elements)):
+        apart = np.max(np.abs(directions - directions[:, [position]]), axis=(0, 2))
         group = next((group for group in groups if apart[group[0]] < _SAME), None)
         if group is None:
-            groups.append([place])
+            groups.append([position])
         else:
-            group.append(place)
+            group.append(position)
     return groups

@@ -65,7 +65,7 @@ class Hinge(NamedTuple):
         """Cosine and sine of the joint's angle from the unit direction x (3,): c . x and (z x c) . x."""
         return CosSin(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
 
-    def steps(self, x: Array, turn: CosSin | None, z: Array) -> dict[int, list[Step]]:
+    def steps(self, x: Array, rotation: CosSin | None, z: Array) -> dict[int, list[Step]]:
         """The same by joint; nothing that turns carries it."""
         return {self.joints[0]: [self.step(x)]}
 
@@ -102,13 +102,13 @@ class Universal(NamedTuple):
     x: Array
     side: float
 
-    def steps(self, x: Array, turn: CosSin | None, z: Array) -> dict[int, list[Step]]:
+    def steps(self, x: Array, rotation: CosSin | None, z: Array) -> dict[int, list[Step]]:
         """Cosines and sines of both angles, by joint, from the unit direction x (3,), base axes.
 
         With a and b the axes, c = a x b, m = a . x and n = +-sqrt(1 - m^2): (c . x, -b . x) / n, then (m, n)
-        turned by the direction's own place in the joint. `turn` is the angle about z (3,) of what carries it.
+        turned by the direction's own place in the joint. `rotation` is the angle of its carrier about z (3,).
         """
-        a, b, c = (turned_about(z, turn, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
+        a, b, c = (turned_about(z, rotation, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
         m = dot(a, x)
         n = self.side * sqrt(1.0 - m * m)
         reciprocal = divide(1.0, n)
@@ -127,12 +127,12 @@ class Universal(NamedTuple):
             q_1' = (a x x) . x' / rho^2       q_1'' = ((a x x) . x'' + 2 m m' q_1') / rho^2
             q_2' = m' / n                     q_2'' = (m'' + m q_2'^2) / n
         """
-        beside = cross(self.a, x[0])
+        normal = cross(self.a, x[0])
         m, m_dot, m_ddot = (dot(self.a, row) for row in x)
         square = 1.0 - m * m
         reciprocal = divide(1.0, square)
-        first = dot(beside, x[1]) * reciprocal
-        first_dot = (dot(beside, x[2]) + (2.0 * m * m_dot) * first) * reciprocal
+        first = dot(normal, x[1]) * reciprocal
+        first_dot = (dot(normal, x[2]) + (2.0 * m * m_dot) * first) * reciprocal
         n = divide(1.0, self.side * sqrt(square))
         second = m_dot * n
         return [first, second], [first_dot, (m_ddot + m * second * second) * n]
@@ -143,14 +143,14 @@ class Universal(NamedTuple):
         return [x, b, cross_jets(x, b)]
 
 
-def turned_about(z: Array, turn: CosSin | None, u: Array) -> Array:
+def turned_about(z: Array, rotation: CosSin | None, u: Array) -> Array:
     """A constant vector u (3,) turned about a constant axis z: z (z . u) + c (u - z (z . u)) + s z x u."""
-    return u if turn is None else add(z * (z @ u), turned_across(z, turn, u))
+    return u if rotation is None else add(z * (z @ u), turned_across(z, rotation, u))
 
 
-def turned_across(z: Array, turn: CosSin, u: Array) -> Array:
+def turned_across(z: Array, rotation: CosSin, u: Array) -> Array:
     """What of that is across the axis: c (u - z (z . u)) + s z x u."""
-    return add(scaled(turn.c, clean(u - z * (z @ u))), scaled(turn.s, clean(np.cross(z, u))))
+    return add(scaled(rotation.c, clean(u - z * (z @ u))), scaled(rotation.s, clean(np.cross(z, u))))
 
 
 @dataclass(frozen=True)
@@ -207,10 +207,10 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
     """
     size = mechanism.robot.size
     first, *others = (_constants(size, leg, at) for at in sample_geometries(mechanism))
-    for other in others:
-        for one, two in zip(first.rods, other.rods, strict=True):
-            apart = np.concatenate([one.start - two.start, one.offset - two.offset])
-            if float(np.max(np.abs([*apart, one.length - two.length]))) > _SAME * size:
+    for sample in others:
+        for here, there in zip(first.rods, sample.rods, strict=True):
+            apart = np.concatenate([here.start - there.start, here.offset - there.offset])
+            if float(np.max(np.abs([*apart, here.length - there.length]))) > _SAME * size:
                 raise KinematicsError(
                     f"leg {leg.leg.name!r} ends beside the line of its elements, at no constant place"
                 )
@@ -302,14 +302,16 @@ class MeasuredLeg:
         rods: its rods, or its strut.
     """
 
-    def __init__(self, layout: ElementLayout, index: int, given: Mapping[str, Array]) -> None:
-        """Find the points of a leg; `given` has the variables by name."""
-        own = {v.kind: given[v.name] for v in layout.variables if v.leg == index and v.kind != "direction"}
+    def __init__(self, layout: ElementLayout, index: int, values: Mapping[str, Array]) -> None:
+        """Find the points of a leg; `values` has the variables by name."""
+        scalars = {
+            v.kind: values[v.name] for v in layout.variables if v.leg == index and v.kind != "direction"
+        }
         self.points = leg_points(layout.mechanism, layout.legs[index])
-        self.coordinate: Array | None = own.get("coordinate")
-        self.length: Array | None = own.get("length")
+        self.coordinate: Array | None = scalars.get("coordinate")
+        self.length: Array | None = scalars.get("length")
         leg, named = self.points.leg, layout.directions.items()
-        along = {number: layout.in_space(given[name]) for (k, number), name in named if k == index}
+        along = {number: layout.in_space(values[name]) for (k, number), name in named if k == index}
         self.arm: Jet | None = along[0] if leg.has_arm else None
         self.rods = [self._rod(rod, along[k]) for k, rod in enumerate(self.points.rods, start=leg.first_bar)]
 
@@ -328,8 +330,8 @@ class MeasuredLeg:
         points = self.points
         if self.arm is not None:
             alpha, beta, gamma = rod.start.tolist()
-            moved = plus_jet(constant_jet(points.F + gamma * points.z), self.arm, alpha)
-            return plus_jet(moved, crossed_jet(points.z, self.arm), beta)
+            point = plus_jet(constant_jet(points.F + gamma * points.z), self.arm, alpha)
+            return plus_jet(point, crossed_jet(points.z, self.arm), beta)
         if self.coordinate is not None and points.leg.form != "shaft":
             slid = np.stack([points.z * value for value in self.coordinate])
             return plus_jet(constant_jet(rod.start), slid)

@@ -41,15 +41,15 @@ from nacelle.spatial.scalar import Array
 
 
 def _measured(
-    robot: Robot, arrays: Sequence[Array], way: Way = WHOLE, *, heavy: bool, friction: bool = True
+    robot: Robot, arrays: Sequence[Array], options: Way = WHOLE, *, heavy: bool, friction: bool = True
 ) -> tuple[Legs, MechanismMotion]:
     """The robot as its elements are measured, its legs eliminated; `heavy` where inertia will be counted."""
-    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
-    plan = plan_of(robot, way)
-    legs = factorised(plan, place(plan.parts, seen.configuration, pole=heavy and is_direct(plan), seen=seen))
-    given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
+    now = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    plan = plan_of(robot, options)
+    legs = factorised(plan, place(plan.parts, now.configuration, pole=heavy and is_direct(plan), sensed=now))
+    prescribed = GivenMotion(*now.joint_rates, *now.nacelle_rates, dict(now.frames))
     ends = heavy_ends(legs.placed, carried_numbers(legs.placed)) if heavy else frozenset()
-    return legs, motion_as_given(legs, given, ends, friction=friction)
+    return legs, motion_as_given(legs, prescribed, ends, friction=friction)
 
 
 @sampled(element_samples)
@@ -64,8 +64,8 @@ def inverse_from_elements(
         outputs: which of the results are wanted.
         physics: what the equations of motion include.
     """
-    way = settled_way(robot, physics, None, asymmetric=False)
-    legs, moving = _measured(robot, arrays, way, heavy=True, friction=physics.friction)
+    options = settled_way(robot, physics, None, asymmetric=False)
+    legs, moving = _measured(robot, arrays, options, heavy=True, friction=physics.friction)
     results = actuator_forces(legs, moving, physics, np.zeros(robot.motion.n))
     return {name: results[name] for name in outputs.split()}
 

@@ -65,13 +65,13 @@ def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
         if mechanism.robot.nacelle.kind == "point":
             result[body] = Orientation("constant", np.eye(3), ZERO)
             continue
-        turns = [_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
-        size = [float(np.linalg.norm(turn)) for turn in turns]
+        rotations = [_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
+        size = [float(np.linalg.norm(rotation)) for rotation in rotations]
         if max(size, default=0.0) < _SAME:
             result[body] = Orientation("constant", clean(R), ZERO)
             continue
-        axis = clean(turns[first_largest(np.array(size))] / max(size))
-        across = max(float(np.linalg.norm(np.cross(axis, turn))) for turn in turns)
+        axis = clean(rotations[first_largest(np.array(size))] / max(size))
+        across = max(float(np.linalg.norm(np.cross(axis, rotation))) for rotation in rotations)
         result[body] = Orientation("axis" if across < _SAME else "any", clean(R), axis)
     return result
 
@@ -107,9 +107,9 @@ class NacellePlaces:
         self.directions: dict[int, list[Known]] = {body: [] for body in self.points}
         self.frames: dict[int, GivenFrame] = {}
 
-    def add(self, body: int, local: Array, place: Jet) -> None:
+    def add(self, body: int, local: Array, jet: Jet) -> None:
         """Record a point of a body: `local` (3,), m, in its frame, and p, p', p'' (3, 3), base axes."""
-        self.points[body].append(Known(np.asarray(local, dtype=float), place))
+        self.points[body].append(Known(np.asarray(local, dtype=float), jet))
 
     def add_axis(self, body: int, axis: int, direction: Jet) -> None:
         """The direction of an axis of a body's frame."""
@@ -130,7 +130,7 @@ class NacellePlaces:
     def _vectors(self, body: int) -> list[Known]:
         """Differences of the points of a body, and its directions at the size of the robot."""
         pairs = combinations(self.points[body], 2)
-        apart = [Known(two.local - one.local, plus_jet(two.place, one.place, -1.0)) for one, two in pairs]
+        apart = [Known(b.local - a.local, plus_jet(b.place, a.place, -1.0)) for a, b in pairs]
         size = self.robot.size
         return apart + [Known(size * d.local, plus_jet(NO_JET, d.place, size)) for d in self.directions[body]]
 
@@ -182,13 +182,13 @@ class NacellePlaces:
         # R(angle) R_0: a column k is e (e . k) + (k - e (e . k)) cos + e x k sin.
         columns = []
         for order, row in enumerate(g):
-            turn = CosSin(dot(c, row), dot(s, row))
+            rotation = CosSin(dot(c, row), dot(s, row))
             along = [clean(e * (e @ k)) if order == 0 else ZERO for k in R.T]
-            own = [add(fixed, turned_across(e, turn, k)) for fixed, k in zip(along, R.T, strict=True)]
-            columns.append(pack([column.tolist() for column in own]))
+            rotated = [add(fixed, turned_across(e, rotation, k)) for fixed, k in zip(along, R.T, strict=True)]
+            columns.append(pack([column.tolist() for column in rotated]))
         # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
-        beside = crossed(e, g[0])
-        w, w_dot = (scaled(dot(beside, g[order]) * (1.0 / square), e) for order in (1, 2))
+        normal = crossed(e, g[0])
+        w, w_dot = (scaled(dot(normal, g[order]) * (1.0 / square), e) for order in (1, 2))
         self._place(body, np.stack(columns), known[0], AngularMotion(w, w_dot))
         return True
 
@@ -200,10 +200,10 @@ class NacellePlaces:
         if not pairs or max(areas) < (_SHORT * self.robot.size) ** 2:
             return False
         pair = [vectors[k] for k in pairs[first_largest(np.array(areas))]]
-        one, two = (vector.local for vector in pair)
+        first, second = (vector.local for vector in pair)
         g = [vector.place for vector in pair]
-        third, normal = cross_jets(*g), np.cross(one, two)
-        L = np.linalg.inv(np.stack([one, two, normal], axis=1))
+        third, normal = cross_jets(*g), np.cross(first, second)
+        L = np.linalg.inv(np.stack([first, second, normal], axis=1))
         L = clean(L * self.robot.size) / self.robot.size
         columns = []
         for order in range(3):
@@ -233,19 +233,19 @@ def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
 
     and w' by the same of g_i'' - w x g_i'.
     """
-    one, two = g
+    one_jet, two_jet = g
 
     def turning(first: Array, second: Array) -> Array:
-        total = add(scaled(dot(second, n), one[0]), scaled(-dot(first, n), two[0]))
-        return scaled(1.0 / square, add(total, scaled(dot(first, two[0]), n)))
+        total = add(scaled(dot(second, n), one_jet[0]), scaled(-dot(first, n), two_jet[0]))
+        return scaled(1.0 / square, add(total, scaled(dot(first, two_jet[0]), n)))
 
-    w = turning(one[1], two[1])
-    w_dot = turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))
+    w = turning(one_jet[1], two_jet[1])
+    w_dot = turning(add(one_jet[2], -crossed(w, one_jet[1])), add(two_jet[2], -crossed(w, two_jet[1])))
     return AngularMotion(w, w_dot)
 
 
 def _point_jet(frame: GivenFrame, b: Array) -> Jet:
     """Motion p, p', p'' (3, 3), base axes, of the point b (3,) in the frame of a placed body."""
-    known = frame.given(b)
-    p = add(frame.pose.p, product(frame.pose.R, b)) if known is None else known.p
+    given_point = frame.given(b)
+    p = add(frame.pose.p, product(frame.pose.R, b)) if given_point is None else given_point.p
     return pack([row.tolist() for row in (p, frame.velocity(b), frame.acceleration(b))])

@@ -46,30 +46,30 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
         KinematicsError: if its legs are not made of elements.
     """
     layout = leg_layout(mechanism)
-    places = NacellePlaces(mechanism)
+    nacelle = NacellePlaces(mechanism)
     still = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
-    _add_ends(places, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
-    more: list[StateVariable] = []
-    left = places.solve()
+    _add_ends(nacelle, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
+    extra: list[StateVariable] = []
+    left = nacelle.solve()
     while left:
         # The body of which most is known, the first of equals.
-        body = max(left, key=lambda body: len(places.points[body]))
+        body = max(left, key=lambda body: len(nacelle.points[body]))
         name = mechanism.robot.bodies[body].name
-        if not places.points[body]:
-            more.append(StateVariable(f"{name}_point", "point", -1, 0, body))
-            places.add(body, np.zeros(3), np.zeros((3, 3)))
-        for axis in places.wanted_axes(body) if body in places.solve() else ():
-            more.append(StateVariable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
-            places.add_axis(body, axis, np.zeros((3, 3)))
-        left = places.solve()
-    axes = (0, 1, 2) if more else layout.axes
-    return replace(layout, variables=(*layout.variables, *more), axes=axes)
+        if not nacelle.points[body]:
+            extra.append(StateVariable(f"{name}_point", "point", -1, 0, body))
+            nacelle.add(body, np.zeros(3), np.zeros((3, 3)))
+        for axis in nacelle.wanted_axes(body) if body in nacelle.solve() else ():
+            extra.append(StateVariable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
+            nacelle.add_axis(body, axis, np.zeros((3, 3)))
+        left = nacelle.solve()
+    axes = (0, 1, 2) if extra else layout.axes
+    return replace(layout, variables=(*layout.variables, *extra), axes=axes)
 
 
-def _add_ends(places: NacellePlaces, legs: list[MeasuredLeg]) -> None:
+def _add_ends(nacelle: NacellePlaces, legs: list[MeasuredLeg]) -> None:
     for leg in legs:
         for rod in leg.rods:
-            places.add(rod.points.rod.nacelle, rod.points.local, rod.end)
+            nacelle.add(rod.points.rod.nacelle, rod.points.local, rod.end)
 
 
 class ElementMotion:
@@ -87,17 +87,17 @@ class ElementMotion:
         _require_constant_geometry(robot)
         self.robot = robot
         self.layout = element_layout(mechanism_of(robot.numeric))
-        given = dict(arrays)
-        self.legs = [MeasuredLeg(self.layout, k, given) for k in range(len(self.layout.legs))]
-        places = NacellePlaces(self.layout.mechanism)
-        _add_ends(places, self.legs)
+        values = dict(arrays)
+        self.legs = [MeasuredLeg(self.layout, k, values) for k in range(len(self.layout.legs))]
+        nacelle = NacellePlaces(self.layout.mechanism)
+        _add_ends(nacelle, self.legs)
         for v in self.layout.variables:
             if v.leg < 0 and v.kind == "direction":
-                places.add_axis(v.body, v.number, self.layout.in_space(given[v.name]))
+                nacelle.add_axis(v.body, v.number, self.layout.in_space(values[v.name]))
             elif v.leg < 0:
-                places.add(v.body, np.zeros(3), given[v.name])
-        places.solve()
-        self.frames: dict[int, GivenFrame] = places.frames
+                nacelle.add(v.body, np.zeros(3), values[v.name])
+        nacelle.solve()
+        self.frames: dict[int, GivenFrame] = nacelle.frames
 
     # ---- positions
 
@@ -107,40 +107,40 @@ class ElementMotion:
         robot, mechanism = self.robot, mechanism_of(self.robot)
         poses = {BASE: identity(), **{body: frame.pose for body, frame in self.frames.items()}}
         steps: dict[int, list[Step]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
-        for leg, plan, seen in zip(robot.legs, mechanism.legs, self.legs, strict=True):
+        for leg, plan, measured in zip(robot.legs, mechanism.legs, self.legs, strict=True):
             steps |= {j: _nowhere(robot, j) for j in leg.joints}
             if plan.recipe is not None:
                 steps |= solve_leg(robot, leg, plan.recipe, poses).steps
-            steps |= self._leg_steps(seen)
-        listed = tuple(step for j in range(robot.tree) for step in steps[j])
-        motion = motion_of_steps(robot, poses[PLATFORM], listed)
-        whole = tuple(poses.get(body, pose) for body, pose in enumerate(motion.poses))
-        return Configuration(robot, listed, replace(motion, poses=whole), ())
+            steps |= self._leg_steps(measured)
+        all_steps = tuple(step for j in range(robot.tree) for step in steps[j])
+        motion = motion_of_steps(robot, poses[PLATFORM], all_steps)
+        all_poses = tuple(poses.get(body, pose) for body, pose in enumerate(motion.poses))
+        return Configuration(robot, all_steps, replace(motion, poses=all_poses), ())
 
-    def _leg_steps(self, seen: MeasuredLeg) -> dict[int, list[Step]]:
+    def _leg_steps(self, measured: MeasuredLeg) -> dict[int, list[Step]]:
         """Steps of the joints of a leg that its elements give."""
-        leg, points = seen.points.leg, seen.points
+        leg, points = measured.points.leg, measured.points
         steps: dict[int, list[Step]] = {}
-        turn: CosSin | None = None
-        if leg.driver is not None and seen.coordinate is not None:
-            steps[leg.driver] = [seen.coordinate[0]]
+        rotation: CosSin | None = None
+        if leg.driver is not None and measured.coordinate is not None:
+            steps[leg.driver] = [measured.coordinate[0]]
             if leg.form == "shaft":
-                turn = CosSin(cos(seen.coordinate[0]), sin(seen.coordinate[0]))
-        elif points.arm is not None and seen.arm is not None:
-            turn = points.arm.step(seen.arm[0])
-        if leg.driver is not None and turn is not None:
-            steps[leg.driver] = [turn]
-        for joint, x in seen.joints():
-            steps |= joint.steps(x[0], turn, points.z)
-        if leg.prismatic is not None and seen.length is not None:
-            steps[leg.prismatic] = [(seen.length[0] - points.length_at_zero) * leg.flip]
+                rotation = CosSin(cos(measured.coordinate[0]), sin(measured.coordinate[0]))
+        elif points.arm is not None and measured.arm is not None:
+            rotation = points.arm.step(measured.arm[0])
+        if leg.driver is not None and rotation is not None:
+            steps[leg.driver] = [rotation]
+        for joint, x in measured.joints():
+            steps |= joint.steps(x[0], rotation, points.z)
+        if leg.prismatic is not None and measured.length is not None:
+            steps[leg.prismatic] = [(measured.length[0] - points.length_at_zero) * leg.flip]
         return steps
 
     def nacelle_step(self, j: int) -> list[Step]:
         """Where a joint of the nacelle is, from its two bodies."""
         joint = self.robot.joints[j]
-        one, two = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
-        first, second = one @ joint.frame_predecessor, two @ joint.frame_successor
+        near, far = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
+        first, second = near @ joint.frame_predecessor, far @ joint.frame_successor
         if joint.kind is JointKind.REVOLUTE:
             x = second.R[:, 0]
             return [CosSin(dot(first.R[:, 0], x), dot(first.R[:, 1], x))]
@@ -157,20 +157,20 @@ class ElementMotion:
         seconds: Rates = {}
 
         def put(joints: Sequence[int], first: Iterable[Scalar], second: Iterable[Scalar]) -> None:
-            places = rates_of(self.robot, joints)
-            rates.update(zip(places, first, strict=True))
-            seconds.update(zip(places, second, strict=True))
+            indices = rates_of(self.robot, joints)
+            rates.update(zip(indices, first, strict=True))
+            seconds.update(zip(indices, second, strict=True))
 
-        for seen in self.legs:
-            leg, points = seen.points.leg, seen.points
-            if points.arm is not None and seen.arm is not None:
-                put(points.arm.joints, *points.arm.rates(seen.arm))
-            elif leg.driver is not None and seen.coordinate is not None:
-                put((leg.driver,), seen.coordinate[1:2], seen.coordinate[2:])
-            if leg.prismatic is not None and seen.length is not None:
-                put((leg.prismatic,), leg.flip * seen.length[1:2], leg.flip * seen.length[2:])
+        for measured in self.legs:
+            leg, points = measured.points.leg, measured.points
+            if points.arm is not None and measured.arm is not None:
+                put(points.arm.joints, *points.arm.rates(measured.arm))
+            elif leg.driver is not None and measured.coordinate is not None:
+                put((leg.driver,), measured.coordinate[1:2], measured.coordinate[2:])
+            if leg.prismatic is not None and measured.length is not None:
+                put((leg.prismatic,), leg.flip * measured.length[1:2], leg.flip * measured.length[2:])
             # Joints on arms and shafts have axes that move.
-            for joint, x in () if points.arm is not None or leg.form == "shaft" else seen.joints():
+            for joint, x in () if points.arm is not None or leg.form == "shaft" else measured.joints():
                 put(joint.joints, *joint.rates(x))
         return rates, seconds
 
@@ -187,31 +187,31 @@ class ElementMotion:
             joint = self.robot.joints[j]
             if joint.kind is JointKind.FIXED:
                 continue
-            one, two = self.frames[joint.predecessor], self.frames[joint.successor]
-            at = one.pose @ joint.frame_predecessor
+            near, far = self.frames[joint.predecessor], self.frames[joint.successor]
+            at = near.pose @ joint.frame_predecessor
             e = at.R[:, 2]
             if joint.kind is JointKind.REVOLUTE:
-                rate = dot(e, add(two.w, -one.w))
-                second = dot(e, add(add(two.w_dot, -one.w_dot), -crossed(one.w, two.w)))
+                rate = dot(e, add(far.w, -near.w))
+                second = dot(e, add(add(far.w_dot, -near.w_dot), -crossed(near.w, far.w)))
             else:
-                far = (two.pose @ joint.frame_successor).p
-                r = far - one.pose.p
-                own = far - two.pose.p
-                v = add(two.velocity_at(own), -one.velocity_at(r))
-                a = add(two.acceleration_at(own), -one.acceleration_at(r))
+                far_point = (far.pose @ joint.frame_successor).p
+                r = far_point - near.pose.p
+                arm = far_point - far.pose.p
+                v = add(far.velocity_at(arm), -near.velocity_at(r))
+                a = add(far.acceleration_at(arm), -near.acceleration_at(r))
                 rate = dot(e, v)
-                second = dot(e, add(a, scaled(-2.0, crossed(one.w, v))))
-            (place,) = rates_of(self.robot, (j,))
-            rates[place], seconds[place] = rate, second
+                second = dot(e, add(a, scaled(-2.0, crossed(near.w, v))))
+            (index,) = rates_of(self.robot, (j,))
+            rates[index], seconds[index] = rate, second
         return rates, seconds
 
     def line(self, leg: int, tip: int | None = None) -> GivenLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one; base axes."""
-        seen = self.legs[leg]
-        for rod in seen.rods:
+        measured = self.legs[leg]
+        for rod in measured.rods:
             if tip is None or rod.points.rod.tip == tip:
                 r, v, a = rod.line
-                return GivenLine(rod.x, r, v, a, rod.start[2], seen.length)
+                return GivenLine(rod.x, r, v, a, rod.start[2], measured.length)
         return None
 
 

@@ -121,13 +121,9 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
     A, b = problem.weighted(0, h, J)
     v = problem.rates(1, {name: np.zeros(len(own)) for name, own in J.items()}, J)
     # Second derivatives of all variables at a = 0.
-    bias = element_state(robot, x, np.zeros(n) if v is None else v).values
-    a = (
-        None
-        if v is None
-        else problem.rates(2, {k: np.reshape(own, (3, -1))[2] for k, own in bias.items()}, J)
-    )
-    state = element_state(robot, x, np.zeros(n) if v is None else v, np.zeros(n) if a is None else a)
+    bias = {k: np.reshape(own, (3, -1))[2] for k, own in element_state(robot, x, v).values.items()}
+    a = None if v is None else problem.rates(2, bias, J)
+    state = element_state(robot, x, v, a)
     left = {name: own.across.T @ (own.rows[0] - h[name]) for name, own in problem.seen.items()}
     covariance = np.linalg.inv(A.T @ A) * np.outer(units, units)
     return ElementProjection(state, x, v, a, covariance, float(b @ b), len(b) - n, left, J)
@@ -157,29 +153,27 @@ class _Problem:
         n = self.robot.motion.n
         units = np.vstack([np.zeros(n), np.eye(n)])
         poses, y, _ = solved(self.robot, x)
-        found = elements_at(self.robot, poses, y, units, np.zeros(n))
-        rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in found.items()}
-        return {name: own[0, 0] for name, own in rows.items()}, {k: own[1:, 1].T for k, own in rows.items()}
+        arrays = elements_at(self.robot, poses, y, units, np.zeros(n))
+        rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in arrays.items()}
+        return {name: var[0, 0] for name, var in rows.items()}, {k: var[1:, 1].T for k, var in rows.items()}
 
     def weighted(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> tuple[Array, Array]:
         """Rows of J and what is seen less h, of a derivative, over standard deviations; twists over units."""
         rows, values = [np.zeros((0, len(self.units)))], [np.zeros(0)]
-        for name, own in self.seen.items():
-            if len(own.rows) > order:
-                root = np.linalg.cholesky(own.covariances[min(order, 1)])
-                rows.append(np.linalg.solve(root, own.across.T @ J[name] * self.units))
-                values.append(np.linalg.solve(root, own.across.T @ (own.rows[order] - h[name])))
+        for name, variable in self.seen.items():
+            if len(variable.rows) > order:
+                root = np.linalg.cholesky(variable.covariances[min(order, 1)])
+                rows.append(np.linalg.solve(root, variable.across.T @ J[name] * self.units))
+                values.append(np.linalg.solve(root, variable.across.T @ (variable.rows[order] - h[name])))
         return np.concatenate(rows), np.concatenate(values)
 
     def rates(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> Array | None:
         """Twist or its derivative from the rates that are seen; None where they do not determine it."""
         A, b = self.weighted(order, h, J)
         smallest = 1e-9 * max(float(np.max(np.abs(A), initial=0.0)), 1e-300)
-        return (
-            _least_squares(A, b) * self.units
-            if np.linalg.matrix_rank(A, tol=smallest) == A.shape[1]
-            else None
-        )
+        if np.linalg.matrix_rank(A, tol=smallest) < A.shape[1]:
+            return None
+        return _least_squares(A, b) * self.units
 
     def require_rank(self, A: Array) -> None:
         """Check that what is seen determines the pose."""
@@ -236,20 +230,20 @@ def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _C
             )
         rows = np.concatenate([rows[:1] / norm, rows[1:]])
         across = np.linalg.svd(rows[:1])[2][1:].T
-    own = _covariance(variable.name, sigma, across)
-    rates = own if what.rate_sigma is None else _covariance(variable.name, what.rate_sigma, across)
-    return _Checked(rows, (own, rates), across)
+    C = _covariance(variable.name, sigma, across)
+    C_rate = C if what.rate_sigma is None else _covariance(variable.name, what.rate_sigma, across)
+    return _Checked(rows, (C, C_rate), across)
 
 
 def _covariance(name: str, sigma: Any, across: Array) -> Array:
     """A covariance along the directions that count."""
-    size, given = len(across), np.asarray(sigma, dtype=float)
-    C = given if given.ndim == 2 else np.diag(np.broadcast_to(given, (size,)) ** 2)
+    size, sigmas = len(across), np.asarray(sigma, dtype=float)
+    C = sigmas if sigmas.ndim == 2 else np.diag(np.broadcast_to(sigmas, (size,)) ** 2)
     usable = C.shape == (size, size) and bool(np.all(np.isfinite(C)))
-    own = across.T @ C @ across if usable else np.zeros((1, 1))
-    if not float(np.linalg.eigvalsh(own)[0]) > 0.0:
+    projected = across.T @ C @ across if usable else np.zeros((1, 1))
+    if not float(np.linalg.eigvalsh(projected)[0]) > 0.0:
         raise KinematicsError(
             f"the covariance of {name} is a standard deviation above zero, or a matrix ({size}, {size}) "
             "that is positive definite across it"
         )
-    return np.asarray(own)
+    return np.asarray(projected)

@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.compact.bars.geometry import nearby_poses
 from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics
@@ -52,7 +53,6 @@ from nacelle.papers.elements.structure import (
     Hold,
     UncoveredError,
     element_legs,
-    sample_motions,
     welds,
 )
 from nacelle.spatial.rotation import skew
@@ -138,24 +138,24 @@ def _motion_constraints(at: ElementGeometry, leg: ElementLeg, motion: TreeMotion
 def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, ...]:
     """The bodies of a leg from the base outwards, then its parts of the nacelle."""
     states, lines = _basis_rows(leg), at.lines(leg)
-    none = np.zeros((3, sum(len(rows) for own in states for rows in own.values())))
+    none = np.zeros((3, sum(len(rows) for basis in states for rows in basis.values())))
     rest = before = PartialVelocity(np.zeros(3), none, none)
     bodies: dict[int, PartialVelocity] = {}
     if leg.driver is not None:
-        (A, x), own = lines[0], states[0]
-        moves = x[:, None] * own["d"] if "d" in own else none
-        before = bodies[leg.elements[0].body] = PartialVelocity(A, moves, _turning(x, own, none))
+        (A, x), basis = lines[0], states[0]
+        moves = x[:, None] * basis["d"] if "d" in basis else none
+        before = bodies[leg.elements[0].body] = PartialVelocity(A, moves, _turning(x, basis, none))
     ends: list[PartialVelocity] = []
     for k, rod in enumerate(leg.bars, start=leg.first_bar):
-        (A, x), own = lines[k], states[k]
-        end = bodies[rod.body] = PartialVelocity(A, before.at(A), _turning(x, own, none))
+        (A, x), basis = lines[k], states[k]
+        end = bodies[rod.body] = PartialVelocity(A, before.at(A), _turning(x, basis, none))
         if rod.hold.cross is not None:
             cross = end._replace(w=_turning_between(at, rod.hold, before.w, end.w))
             bodies.setdefault(rod.hold.cross, cross)
         if leg.moving is not None:
             # P = A + d x: P' = A' + d' x + d x'
             d = dot(x, at.ends(leg, rod)[1] - A)
-            end = PartialVelocity(A + x * d, end.v + x[:, None] * own["d"] + own["x"] * d, end.w)
+            end = PartialVelocity(A + x * d, end.v + x[:, None] * basis["d"] + basis["x"] * d, end.w)
             bodies[leg.moving] = end
         ends.append(end)
     last = ends[0] if ends else before
@@ -163,13 +163,13 @@ def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, 
         last = _close_parallelogram(at, leg.fold, bodies)
     stem = welds(at.robot)
     bodies |= {b: rest if stem[b] == BASE else bodies[stem[b]] for b in leg.leg.bodies if stem[b] != b}
-    carried = [CarriedBody(body, 1.0, moved) for body, moved in bodies.items()]
+    carried = [CarriedBody(body, 1.0, partial) for body, partial in bodies.items()]
     for k, part in enumerate(leg.parts, start=len(leg.elements)):
-        (A, x), own = lines[k], states[k]
+        (A, x), basis = lines[k], states[k]
         holder = last if part.neighbour is None else bodies[part.neighbour]
-        moved = PartialVelocity(A, own["A"] if "A" in own else holder.at(A), _turning(x, own, none))
-        bodies[part.element.body] = moved
-        carried.append(CarriedBody(part.element.body, part.element.share, moved))
+        partial = PartialVelocity(A, basis["A"] if "A" in basis else holder.at(A), _turning(x, basis, none))
+        bodies[part.element.body] = partial
+        carried.append(CarriedBody(part.element.body, part.element.share, partial))
     return tuple(carried)
 
 
@@ -182,8 +182,8 @@ def _basis_rows(leg: ElementLeg) -> list[dict[str, Array]]:
 
 def _turning(x: Array, states: Mapping[str, Array], none: Array) -> Array:
     """dw/du (3, m) of an element: x x x' + theta' x ([OAM] (12), (13)); none of one that does not turn."""
-    turn = skew(x) @ states["x"] if "x" in states else none
-    return turn + x[:, None] * states["theta"] if "theta" in states else turn
+    spin = skew(x) @ states["x"] if "x" in states else none
+    return spin + x[:, None] * states["theta"] if "theta" in states else spin
 
 
 def _turning_between(at: ElementGeometry, hold: Hold, before: Array, behind: Array) -> Array:
@@ -248,11 +248,11 @@ def _projected(legs: Sequence[LegMotion], wrenches: Sequence[PointWrench]) -> Ar
     total: Array = np.zeros(legs[0].M.shape[1])
     for leg in legs:
         F: Array = np.zeros(len(leg.M))
-        for body, share, moved in leg.carried:
+        for body, share, partial in leg.carried:
             for wrench in wrenches:
                 if wrench.body == body:
                     f, n = wrench.wrench
-                    F = F + (moved.at(wrench.point).T @ f + moved.w.T @ n) * share
+                    F = F + (partial.at(wrench.point).T @ f + partial.w.T @ n) * share
         total = total + leg.M.T @ F
     return np.asarray(total)
 
@@ -279,7 +279,7 @@ def reason_not(mechanism: Mechanism) -> str:
         element_legs(mechanism)
     except UncoveredError as reason:
         return str(reason)
-    if not all(_agrees(mechanism, motion) for motion in sample_motions(mechanism)):
+    if not all(_agrees(mechanism, motion) for motion in nearby_poses(mechanism)):
         return "the motion of its bodies is not that of its kinematic elements"
     return ""
 
@@ -292,8 +292,8 @@ def _agrees(mechanism: Mechanism, motion: TreeMotion) -> bool:
     largest = max(float(np.max(np.abs(J))) for J in expected.values())
     legs = element_motion(robot, motion, U)
     for leg in legs:
-        for body, _, moved in leg.carried:
-            J = np.concatenate([moved.at(motion.poses[body].p), moved.w]) @ leg.M
+        for body, _, partial in leg.carried:
+            J = np.concatenate([partial.at(motion.poses[body].p), partial.w]) @ leg.M
             if float(np.max(np.abs(J - expected[body]))) > _SAME * (1.0 + largest):
                 return False
     return {body for leg in legs for body, _, _ in leg.carried} == set(expected)

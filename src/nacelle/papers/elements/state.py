@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,24 +40,11 @@ from nacelle.papers.elements.placement import ElementMotion, element_layout, rea
 from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, atan2, pack
+from nacelle.trajectory.base import Sample
 
 # A state is consistent if it differs from that of its own pose by less, directions and lengths over the size.
 _CONSISTENT = 1e-6
 _FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elements}
-
-
-class ElementPose(NamedTuple):
-    """Pose and motion of the nacelle.
-
-    Attributes:
-        x: reduced pose (..., nx).
-        v: reduced twist (..., n).
-        a: its derivative (..., n).
-    """
-
-    x: Array
-    v: Array
-    a: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,14 +118,14 @@ class ElementState(MeasuredState, Drawn):
         results["parallel_margin"] = parallel_margin(results.pop("pivot"))
         return States(poses, y, results, flags)
 
-    def pose(self) -> ElementPose:
-        """The pose by linear forward kinematics: no iteration, and one solution."""
+    def pose(self) -> Sample:
+        """Pose, twist and its derivative by linear forward kinematics: no iteration, and one solution."""
         mechanism = mechanism_of(self.robot)
-        found = native_elements(nacelle_motion, self.robot)(*self.arrays)
-        x, _ = mechanism.chart.coordinates(Pose(np.asarray(found["R"]), np.asarray(found["p"])))
+        motion = native_elements(nacelle_motion, self.robot)(*self.arrays)
+        x, _ = mechanism.chart.coordinates(Pose(np.asarray(motion["R"]), np.asarray(motion["p"])))
         for k, name in enumerate(self.robot.motion.joint_names):
-            x[..., mechanism.layout.x_index(name)] = found["joints"][..., k]
-        return ElementPose(x, np.asarray(found["v"]), np.asarray(found["a"]))
+            x[..., mechanism.layout.x_index(name)] = motion["joints"][..., k]
+        return Sample(x, np.asarray(motion["v"]), np.asarray(motion["a"]))
 
     def joints(self) -> JointMotion:
         """Coordinates, rates and accelerations of all joints, at the state's pose."""
@@ -147,14 +134,14 @@ class ElementState(MeasuredState, Drawn):
     @cached_property
     def inconsistency(self) -> dict[str, Array]:
         """For every variable how far it is from that of the state's own pose (...), over the robot's size."""
-        own = element_state(self.robot, *self.pose())
-        size, found = self.robot.size, {}
+        exact = element_state(self.robot, *self.pose())
+        size, distances = self.robot.size, {}
         for variable in self.layout.variables:
-            apart = np.abs(self.values[variable.name] - own.values[variable.name])
+            apart = np.abs(self.values[variable.name] - exact.values[variable.name])
             if variable.is_vector:
                 apart = np.max(apart, axis=-1)
-            found[variable.name] = apart[..., 0] / (size if is_length(self.robot, variable) else 1.0)
-        return found
+            distances[variable.name] = apart[..., 0] / (size if is_length(self.robot, variable) else 1.0)
+        return distances
 
     def check(self, tolerance: float = _CONSISTENT) -> None:
         """Check that the state closes the loops.
@@ -228,10 +215,10 @@ def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
     Base axes, from the variables of the element state in the order of models.
     """
     mechanism = mechanism_of(robot)
-    seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
-    rates, seconds = seen.nacelle_rates
-    pose = seen.frames[PLATFORM].pose
-    joints = [seen.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
+    measured = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
+    rates, seconds = measured.nacelle_rates
+    pose = measured.frames[PLATFORM].pose
+    joints = [measured.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
     return {
         "R": pack(pose.R.tolist()),
         "p": pack(pose.p.tolist()),

@@ -37,14 +37,12 @@ import numpy as np
 from nacelle.kinematics.legs.chain import on_axis
 from nacelle.kinematics.legs.leg_type import Group, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
-from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm
-from nacelle.tree.spanning_tree import TreeMotion
 
 
 class FrameAxis(NamedTuple):
@@ -192,10 +190,10 @@ class ElementGeometry:
 
     def frame(self, joint: int, *, on_successor: bool = False) -> Pose:
         """The frame of a joint on its predecessor or successor, in the base."""
-        own = self.robot.joints[joint]
+        data = self.robot.joints[joint]
         if on_successor:
-            return self.poses[own.successor] @ own.frame_successor
-        return self.poses[own.predecessor] @ own.frame_predecessor
+            return self.poses[data.successor] @ data.frame_successor
+        return self.poses[data.predecessor] @ data.frame_predecessor
 
     def axis(self, axis: FrameAxis) -> Array:
         """An axis of a joint, unit vector (3,), base axes."""
@@ -207,8 +205,8 @@ class ElementGeometry:
 
     def local_origin(self, joint: int, body: int) -> Array:
         """The same in the frame of the body, as numbers."""
-        own = self.robot.numeric.joints[joint]
-        return np.asarray((own.frame_successor if own.successor == body else own.frame_predecessor).p)
+        data = self.robot.numeric.joints[joint]
+        return np.asarray((data.frame_successor if data.successor == body else data.frame_predecessor).p)
 
     def centre(self, hold: Hold) -> Array:
         """The point (3,), base axes, m, about which a hold rotates: a joint's, or of two axes."""
@@ -270,13 +268,6 @@ def unit_vector(r: Array) -> Array:
 
 class UncoveredError(ValueError):
     """A robot cannot be written as elements; the message is one sentence that says why."""
-
-
-@lru_cache(maxsize=64)
-def sample_motions(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
-    """The robot at the reference and at some poses around it."""
-    poses = generic_poses(mechanism.robot, mechanism.assembly)
-    return (mechanism.assembly.motion, *(motion for motion, _ in poses))
 
 
 @lru_cache(maxsize=64)
