@@ -89,7 +89,7 @@ def test_processor_and_device_agree() -> None:
         driver = BatchRk4(falling, robot, target="cuda")
         assert not driver.own_numbers
         moved = driver.integrate(cupy.asarray(s), cupy.asarray(u), (w,), None, **counts)
-    assert np.allclose(moved.states, native.states, rtol=1e-13)
+    assert np.allclose(moved.x, native.x, rtol=1e-13)
     assert np.array_equal(moved.completed, native.completed)
 
 

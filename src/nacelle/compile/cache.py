@@ -187,7 +187,7 @@ def _keys(form: CachedForm[Any], part: str, specification: Specification) -> lis
     keys += [_key("beside", part, other) for other in form.beside]
     if None in keys:
         return None
-    return [json.dumps([place, *keys]) if len(keys) > 1 else str(keys[0]) for place in range(len(keys))]
+    return [json.dumps([index, *keys]) if len(keys) > 1 else str(keys[0]) for index in range(len(keys))]
 
 
 def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:

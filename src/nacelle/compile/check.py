@@ -84,14 +84,14 @@ class ProgramCheck:
         """
         if self.outputs.size > _MANY or self.inputs.shape[1] > _MANY:
             return ""
-        found = _evaluated(evaluate, self.inputs[:1], variables, True)
-        if found is None:
+        outputs = _evaluated(evaluate, self.inputs[:1], variables, True)
+        if outputs is None:
             return ""
         for variable, part in spans(variables):
-            if variable.name in FIGURES or variable.name not in found:
+            if variable.name in FIGURES or variable.name not in outputs:
                 continue
             first = ProgramCheck(self.inputs[:1], self.outputs[:1, part], self.allowed[:1, part])
-            reason = first.disagreement(found[variable.name], [variable])
+            reason = first.disagreement(outputs[variable.name], [variable])
             if reason:
                 return reason
         return ""
@@ -102,8 +102,8 @@ def evaluate_program(program: Program, rows: _Array) -> _Array:
     if len(rows) <= _FEW:
         try:
             with np.errstate(all="ignore"):
-                found = [program.evaluate(row) for row in rows.tolist()]
-            return np.array(found, dtype=float).reshape(len(rows), -1)
+                results = [program.evaluate(row) for row in rows.tolist()]
+            return np.array(results, dtype=float).reshape(len(rows), -1)
         except (ArithmeticError, ValueError):
             # Divisions by zero and the like: NumPy has infinities for them.
             pass
@@ -164,8 +164,8 @@ def expectation(
     outputs, allowed = [], []
     size = float(np.max(np.abs(rows), initial=0.0))
     for variable, part in spans(variables):
-        own = traced[:, part]
-        here, there = own[: len(rows)], own[len(rows) :]
+        traced_part = traced[:, part]
+        here, there = traced_part[: len(rows)], traced_part[len(rows) :]
         values = here if variable.name in FIGURES else by_tree.get(variable.name, here)
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(np.where(np.isfinite(values), values, 0.0)), initial=0.0)
@@ -188,24 +188,24 @@ def _evaluated(
 ) -> dict[str, _Array] | None:
     """The function at rows, (K, size) by name; None where it may refuse them, and does."""
     sizes = {variable.name: variable.size for variable in variables}
-    listed: dict[str, list[_Array]] = {}
+    collected: dict[str, list[_Array]] = {}
     with np.errstate(all="ignore"):
         for row in rows:
             try:
-                found = evaluate(row)
+                outputs = evaluate(row)
             except Exception:
                 # It needs symbols (derivatives on the graph), or states of a robot: its trace is compared.
                 if may_refuse:
                     return None
                 raise
-            for name, value in found.items():
+            for name, value in outputs.items():
                 flat = np.ravel(np.asarray(value, dtype=float))
                 if flat.size != sizes.get(name):
                     if may_refuse:
                         return None
                     raise CompileError(f"{name} has {flat.size} numbers, its program {sizes.get(name)}")
-                listed.setdefault(name, []).append(flat)
-    return {name: np.array(values).reshape(len(rows), -1) for name, values in listed.items()}
+                collected.setdefault(name, []).append(flat)
+    return {name: np.array(values).reshape(len(rows), -1) for name, values in collected.items()}
 
 
 def _samples(values: Any, count: int) -> _Array:

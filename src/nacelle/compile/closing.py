@@ -15,13 +15,17 @@ Programs hold for unit quaternions, and for unknowns that close the loops. Funct
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from nacelle.compile.compiled import Bound, Compiled, arguments_of
+from nacelle.errors import CompileError
 from nacelle.model.robot import Robot
+from nacelle.program.derivative import cotangent, directional_program
 from nacelle.program.program import Program
 
 GIVEN, UNKNOWN = "x", "y"
@@ -55,7 +59,80 @@ class Derivable:
     Attributes:
         program: the program.
         derived: gives a program that follows from it, by a name of its own, from the cache or made anew.
+        part: its name in the cache.
     """
 
     program: Program
     derived: Callable[[str, Callable[[], Program]], Program]
+    part: str = "program"
+
+    def tangent(self, by: Sequence[str] | None = None) -> Derivable:
+        """J dx, from all inputs and the tangents of those that are named, or of all."""
+        label = "tangent" if by is None else f"tangent by {' '.join(by)}"
+        return self._next(label, lambda: directional_program(self.program, by=by))
+
+    def cotangent(self) -> Derivable:
+        """J^T y_bar, from all inputs and the cotangents of the results."""
+        return self._next("cotangent", lambda: cotangent(self.program))
+
+    def _next(self, label: str, make: Callable[[], Program]) -> Derivable:
+        part = f"{self.part} {label}"
+        return replace(self, program=self.derived(part, make), part=part)
+
+
+class Differentiable(Compiled):
+    """A compiled physics function of arrays of a library that differentiates.
+
+    Attributes:
+        target: "jax" or "torch".
+        inputs: names and shapes of its arguments.
+        outputs: names and shapes of its results.
+    """
+
+    def __init__(self, program: Program, target: str, closing: Closing | None, step: Any) -> None:
+        """Keep a program.
+
+        Args:
+            program: the program.
+            target: name of the target.
+            closing: what is done with the pose before.
+            step: Newton's step towards closed loops as heirs have it, where there are unknowns.
+        """
+        super().__init__(program, None, target)
+        self._closing, self._step = closing, step
+
+    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+        """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
+
+        Args:
+            *arrays: the inputs in order; or by name. Unknowns of a model (y) may be left out; where they are
+                given, iteration starts from them.
+            threads: nothing here; XLA and PyTorch have their own.
+            **named: inputs by name.
+
+        Returns:
+            One array (..., *shape) if the function has one output, else a dict of arrays by name.
+        """
+        del threads
+        starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
+        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
+        values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
+        results, batch = self._evaluate(values)
+        shaped = {
+            variable.name: result.reshape(batch + variable.shape)
+            for variable, result in zip(self._signature.outputs, results, strict=True)
+        }
+        return next(iter(shaped.values())) if len(shaped) == 1 else shaped
+
+    @abstractmethod
+    def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
+        """The results (..., size) from the inputs by name, and the batch of all."""
+
+    def bind(self, **buffers: Any) -> Bound:
+        """Refuse: derivatives need every value that was, and JAX's arrays are never written."""
+        raise CompileError(f"{self.name} is a function of {self._UNBOUND[self.target]}")
+
+    _UNBOUND: ClassVar = {
+        "jax": "JAX, whose arrays cannot be bound: call jax.jit of it",
+        "torch": "PyTorch, which is called; bind target='jit'",
+    }

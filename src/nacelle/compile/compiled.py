@@ -89,14 +89,14 @@ def given_results(
         out: an array where there is one result, or a mapping of arrays by name.
         array_of: the array of a name and what was given for it; refuses what cannot be written to.
     """
-    given: Mapping[str, Any] = out if isinstance(out, Mapping) else {next(iter(outputs)): out}
-    if set(given) != set(outputs):
-        raise CompileError(f"out of {function} has {', '.join(given)}, not {', '.join(outputs)}")
-    made = {name: array_of(name, given[name]) for name in outputs}
+    provided: Mapping[str, Any] = out if isinstance(out, Mapping) else {next(iter(outputs)): out}
+    if set(provided) != set(outputs):
+        raise CompileError(f"out of {function} has {', '.join(provided)}, not {', '.join(outputs)}")
+    arrays = {name: array_of(name, provided[name]) for name in outputs}
     for name, shape in outputs.items():
-        if made[name].shape != batch + shape:
-            raise CompileError(f"out {name!r} has shape {made[name].shape}, not {batch + shape}")
-    return made
+        if arrays[name].shape != batch + shape:
+            raise CompileError(f"out {name!r} has shape {arrays[name].shape}, not {batch + shape}")
+    return arrays
 
 
 def writable(name: str, array: Any) -> NDArray[Any]:
@@ -190,7 +190,7 @@ class Compiled(Shown):
 
     def at_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """All results (K, results) at rows (K, size) of all inputs, one thread."""
-        parts = [np.ascontiguousarray(rows[:, place]) for _, place in spans(self._signature.inputs)]
+        parts = [np.ascontiguousarray(rows[:, span]) for _, span in spans(self._signature.inputs)]
         results = [np.empty((len(rows), variable.size)) for variable in self._signature.outputs]
         self._kernel.run(parts, results, 1)
         return np.concatenate([np.empty((len(rows), 0)), *results], axis=1)
@@ -201,11 +201,11 @@ class Compiled(Shown):
         """Where the results go, by name; not to what is being read."""
         if out is None:
             return {name: np.empty(batch + shape) for name, shape in self.outputs.items()}
-        made = given_results(self.name, self.outputs, batch, out, writable)
-        for name, array in made.items():
-            if any(np.may_share_memory(array, given) for given in inputs):
+        arrays = given_results(self.name, self.outputs, batch, out, writable)
+        for name, array in arrays.items():
+            if any(np.may_share_memory(array, read) for read in inputs):
                 raise CompileError(f"out {name!r} of {self.name} shares its memory with an input")
-        return made
+        return arrays
 
     def bind(self, **buffers: NDArray[Any]) -> Bound:
         """Give a function without arguments that reads and writes fixed buffers.
@@ -237,8 +237,8 @@ class Compiled(Shown):
         arrays = [np.asarray(value, dtype=np.float64) for value in values]
         batches, batch = batches_of(self.name, self.inputs, arrays)
         flat = []
-        for variable, array, own in zip(self._signature.inputs, arrays, batches, strict=True):
-            if math.prod(own) == 1:
+        for variable, array, batch_shape in zip(self._signature.inputs, arrays, batches, strict=True):
+            if math.prod(batch_shape) == 1:
                 rows = array.reshape(1, variable.size)
             else:
                 rows = np.broadcast_to(array, batch + variable.shape)
@@ -368,8 +368,8 @@ class Parametric(Compiled):
     ) -> None:
         """Evaluate into the results, in parts of no more prepared numbers than fit into a cache."""
         if math.prod(parameters.shape[:-1]) == 1 or math.prod(batch) <= _SAMPLES_PREPARED:
-            made = self.body(self.prologue(parameters, threads=threads), *others, threads=threads)
-            for name, value in (made if isinstance(made, dict) else {next(iter(results)): made}).items():
+            out = self.body(self.prologue(parameters, threads=threads), *others, threads=threads)
+            for name, value in (out if isinstance(out, dict) else {next(iter(results)): out}).items():
                 results[name][...] = value
             return
         step = max(1, _SAMPLES_PREPARED // math.prod(batch[1:]))
@@ -398,9 +398,9 @@ class Parametric(Compiled):
             **buffers: arrays by input or output name, as for `Compiled.bind`.
         """
         arguments_of(self.name, {**self.inputs, **self.outputs}, (), buffers, partly=True)
-        own = {name: buffer for name, buffer in buffers.items() if name in self.prologue.inputs}
-        first = self.prologue.bind(**own)
-        others = {name: buffer for name, buffer in buffers.items() if name not in own}
+        prologue_buffers = {name: buffer for name, buffer in buffers.items() if name in self.prologue.inputs}
+        first = self.prologue.bind(**prologue_buffers)
+        others = {name: buffer for name, buffer in buffers.items() if name not in prologue_buffers}
         second = self.body.bind(prepared=first[PREPARED], **others)
 
         def call() -> None:
@@ -416,8 +416,8 @@ class Parametric(Compiled):
 
 def _part(array: NDArray[Any], rank: int, batch: tuple[int, ...], part: slice, whole: bool) -> NDArray[Any]:
     """The part of an array with batch dimensions that goes with a part of the leading one."""
-    own = array.ndim - rank
-    if own < len(batch):
+    batch_rank = array.ndim - rank
+    if batch_rank < len(batch):
         return array
     if array.shape[0] == 1:
         return array if whole else array[0]

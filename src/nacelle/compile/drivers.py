@@ -1,16 +1,15 @@
 """Newton's iteration and Runge-Kutta methods around compiled physics, of one robot or of many.
 
-Fixed steps of many robots at once: each its own numbers, inputs and state; on the processor or a device.
-
-The derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every
-robot (`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot
-are among the parameters of the native loop around it.
+Of many robots at once, on the processor or a device, each has its own numbers, inputs and state. The
+derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every robot
+(`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot are
+among the parameters of the native loop around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -24,7 +23,7 @@ from nacelle.compile.native import target_that_runs, tiles
 from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
 from nacelle.emit.newton import NumpyNewton, Solver
-from nacelle.emit.rk4 import Integrator, NumpyRk4
+from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, regrouped
@@ -32,6 +31,9 @@ from nacelle.program.split import PREPARED
 from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
+
+NativeDriver = tuple[Callable[..., bytes], Callable[..., _T]]
+"""What compiles programs with options, and what loads what that gives."""
 
 # How far from its solution Newton's method starts where it is checked, rad or m.
 _NEAR = 1e-3
@@ -56,18 +58,13 @@ def compile_newton(
     def plain(program: Program) -> Solver:
         return NumpyNewton(program, tiles(program))
 
-    if target_that_runs("jit").name != "jit":
-        return plain(step.program())
-    from nacelle.emit.jit import newton
+    def native() -> NativeDriver[Solver]:
+        from nacelle.emit.jit import newton
 
-    form = CachedForm[Solver](
-        "newton",
-        newton.compile_newton,
-        lambda image, signature, _: newton.Newton(image, signature),
-        plain,
-        _newton_results,
-    )
-    return kept(form, step, step.checked_program, (store or Store()) if use_cache else None)
+        return newton.compile_newton, newton.Newton
+
+    kept_in = (store or Store()) if use_cache else None
+    return _compiled_driver("newton", (step,), plain, native, kept_in, _newton_results)
 
 
 def _newton_results(solver: Solver, rows: Array) -> Array:
@@ -106,17 +103,17 @@ def compile_rk4(
     def plain(program: Program, *law: Program) -> Integrator:
         return NumpyRk4(program, tiles, *law, sampled=sampled)
 
-    def native() -> tuple[Callable[..., bytes], Callable[..., Integrator]]:
+    def native() -> NativeDriver[Integrator]:
         from nacelle.emit.jit import rk4
 
         return partial(rk4.compile_rk4, sampled=sampled), partial(rk4.Rk4, sampled=sampled)
 
-    parts = specified(function, robot, options, control)
+    parts, kept_in = _specified(function, robot, options, control), (store or Store()) if use_cache else None
     kind = "rk4 sampled" if sampled else "rk4"
-    return compiled_steps(kind, parts, plain, native, (store or Store()) if use_cache else None)
+    return _compiled_driver(kind, parts, plain, native, kept_in, step_results, step_rows)
 
 
-def specified(
+def _specified(
     function: Callable[..., Any],
     robot: Robot,
     options: Mapping[str, Any] | None,
@@ -130,28 +127,45 @@ def specified(
     return derivative, *laws
 
 
-def compiled_steps(
+def _compiled_driver(
     kind: str,
     parts: tuple[Specification, ...],
     plain: Callable[..., _T],
-    native: Callable[[], tuple[Callable[..., bytes], Callable[..., _T]]],
+    native: Callable[[], NativeDriver[_T]],
     store: Store | None,
+    probe: Callable[[_T, Array], Array],
+    rows: Callable[[_T, Array], Array] = lambda driver, rows: rows,
+    make: Callable[[], Checked[Program]] | None = None,
+    part: str = "program",
 ) -> _T:
-    """Fixed steps of a method (`specified`): native, what compiles and loads them, or plain in NumPy."""
-    derivative, *laws = parts
+    """A loop around programs: native, what compiles and loads it, or plain in NumPy.
+
+    Args:
+        kind: its name in the cache.
+        parts: what its first program is made of, and those beside it.
+        plain: the loop in NumPy, from the programs.
+        native: what compiles and loads it.
+        store: the cache; None if it is not to be used.
+        probe: its results at rows.
+        rows: the rows at which it is checked.
+        make: its first program, and how that is checked; as its part says if None.
+        part: which part of it the first program is.
+    """
+    first, *others = parts
+    make = make or first.checked_program
     if target_that_runs("jit").name != "jit":
-        return plain(*(part.program() for part in parts))
+        return plain(make().made, *(other.program() for other in others))
     emit, load = native()
     form = CachedForm[_T](
         kind,
         emit,
-        lambda image, own, _, *law: load(image, own, *law),
+        lambda image, own, _, *beside: load(image, own, *beside),
         plain,
-        step_results,
-        rows=step_rows,
-        beside=tuple(laws),
+        probe,
+        rows=rows,
+        beside=tuple(others),
     )
-    return kept(form, derivative, derivative.checked_program, store)
+    return kept(form, first, make, store, part)
 
 
 def step_rows(driver: Any, rows: Array) -> Array:
@@ -162,13 +176,13 @@ def step_rows(driver: Any, rows: Array) -> Array:
     that leads no further than the state is from zero, and that converges as a whole.
     """
     n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
-    given = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
+    states = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
     options = {}
     if isinstance(driver, NumpyIrk5):
         # One of its steps has as many evaluations as many explicit ones.
-        given, options = given[:1], {"halvings": 0}
+        states, options = states[:1], {"halvings": 0}
     lengths = []
-    for row in given:
+    for row in states:
         h = _STEP
         for _ in range(_TIMES):
             far = np.max(np.abs(_led(driver, row, h, options)), initial=0.0) / np.max(np.abs(row))
@@ -176,7 +190,7 @@ def step_rows(driver: Any, rows: Array) -> Array:
                 break
             h /= max(_SHORTER, 2.0 * far) if np.isfinite(far) else _SHORTER**3
         lengths.append(h)
-    return np.column_stack([given, lengths])
+    return np.column_stack([states, lengths])
 
 
 def step_results(driver: Any, rows: Array) -> Array:
@@ -224,33 +238,16 @@ def compile_irk5(
     def plain(program: Program, *law: Program) -> ImplicitIntegrator:
         return NumpyIrk5(program, tiles, *law)
 
-    def native() -> tuple[Callable[..., bytes], Callable[..., ImplicitIntegrator]]:
+    def native() -> NativeDriver[ImplicitIntegrator]:
         from nacelle.emit.jit import irk5
 
         return irk5.compile_irk5, irk5.Irk5
 
-    parts = specified(function, robot, options, control)
-    return compiled_steps("irk5", parts, plain, native, store or Store())
+    parts = _specified(function, robot, options, control)
+    return _compiled_driver("irk5", parts, plain, native, store or Store(), step_results, step_rows)
 
 
 # ---- fixed steps of many robots at once, each with its own numbers, inputs and state
-
-
-@dataclass(frozen=True)
-class BatchMotion:
-    """Motions of many robots; NumPy arrays, or arrays of the device.
-
-    Attributes:
-        states: after every so many steps (N, stored, n); NaN from where one was not finite.
-        final: the last finite states (N, n).
-        completed: steps to the last finite state (N,).
-        status: 0 all steps were completed, 2 a state was not finite (N,).
-    """
-
-    states: Any
-    final: Any
-    completed: Any
-    status: Any
 
 
 class BatchRk4:
@@ -297,8 +294,8 @@ class BatchRk4:
 
     def integrate(
         self, s: Any, u: Any, others: tuple[Any, ...], parameters: Any, *, h: float, steps: int, every: int
-    ) -> BatchMotion:
-        """Integrate all robots.
+    ) -> Rk4Result:
+        """Integrate all robots; arrays of the result are NumPy's, or of the device.
 
         Args:
             s: states (N, n).
@@ -315,17 +312,14 @@ class BatchRk4:
 
     def _on_processor(
         self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, *, h: float, steps: int, every: int
-    ) -> BatchMotion:
+    ) -> Rk4Result:
         count = len(s)
         parts = [np.broadcast_to(part, (count, part.shape[-1])) for part in (u, *others)]
         if prepared is not None:
             parts.append(np.broadcast_to(prepared, (count, prepared.shape[-1])))
 
         p = np.concatenate(parts, axis=1)
-        motion = self._driver.integrate(
-            s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=cores()
-        )
-        return BatchMotion(motion.x, motion.final, motion.completed, motion.status)
+        return self._driver.integrate(s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=cores())
 
     @cached_property
     def _driver(self) -> Integrator:
@@ -339,14 +333,22 @@ class BatchRk4:
         def plain(program: Program) -> Integrator:
             return NumpyRk4(program, tiles)
 
-        if target_that_runs("jit").name != "jit":
-            return plain(make())
-        from nacelle.emit.jit import rk4
+        def native() -> NativeDriver[Integrator]:
+            from nacelle.emit.jit import rk4
 
-        form = CachedForm[Integrator](
-            "rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain, step_results
+            return rk4.compile_rk4, rk4.Rk4
+
+        parts = (self._specification,)
+        return _compiled_driver(
+            "rk4",
+            parts,
+            plain,
+            native,
+            Store(),
+            step_results,
+            make=lambda: Checked(make(), None),
+            part="batch",
         )
-        return kept(form, self._specification, lambda: Checked(make(), None), Store(), "batch")
 
     @cached_property
     def _device_driver(self) -> Any:
@@ -362,7 +364,7 @@ class BatchRk4:
 
     def _on_device(
         self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, *, h: float, steps: int, every: int
-    ) -> BatchMotion:
+    ) -> Rk4Result:
         from nacelle.emit.cuda.device import cupy, on_device
 
         module, count, kind = cupy(), len(s), s.dtype
@@ -379,5 +381,4 @@ class BatchRk4:
             p = on_device(f"the numbers of {count} robots", filled)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
         motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
-        states = module.moveaxis(motion.x, 2, 0)
-        return BatchMotion(states, motion.final.T, motion.completed, motion.status)
+        return replace(motion, x=module.moveaxis(motion.x, 2, 0), final=motion.final.T)

@@ -1,7 +1,4 @@
-"""Compiling a physics function: for this machine, a device, and libraries that differentiate.
-
-Compiling for libraries that differentiate: JAX and PyTorch.
-"""
+"""Compiling a physics function: for this machine, a device, and libraries that differentiate."""
 
 from __future__ import annotations
 
@@ -43,10 +40,9 @@ def differentiable(
     """
     from nacelle.compile.on_jax import OnJax
     from nacelle.compile.on_torch import OnTorch, ProgramOperator
-    from nacelle.emit.jax import jax
-    from nacelle.emit.torch import torch
+    from nacelle.emit.python.differentiable import LIBRARIES
 
-    {"jax": jax, "torch": torch}[target]()  # before the work of tracing
+    LIBRARIES[target].module()  # before the work of tracing
     if specification.derivatives:
         raise CompileError(
             f"functions of the target {target!r} have all derivatives: leave `derivatives` out, and "
@@ -60,23 +56,23 @@ def differentiable(
         )
 
     main = _derivable(specification, store)
-    step = own = None
+    step = step_spec = None
     if unknown:
         assert closing is not None
         assert closing.step is not None
-        own = Specification(closing.step, closing.robot, shapes_of_inputs(closing.step, closing.robot))
-        step = _derivable(own, store)
+        step_spec = Specification(closing.step, closing.robot, shapes_of_inputs(closing.step, closing.robot))
+        step = _derivable(step_spec, store)
     if target == "jax":
         return OnJax(main, closing, step)
 
     def operator(of: Specification, derivable: Derivable) -> ProgramOperator:
         def native(part: str, program: Program) -> Compiled:
-            made = Checked(program, None)
-            return compiled(of, lambda: made, target_that_runs("jit"), store, f"torch {part}")
+            unchecked = Checked(program, None)
+            return compiled(of, lambda: unchecked, target_that_runs("jit"), store, f"torch {part}")
 
         return ProgramOperator(derivable, native)
 
-    closed = None if own is None or step is None else operator(own, step)
+    closed = None if step_spec is None or step is None else operator(step_spec, step)
     return OnTorch(operator(specification, main), closing, closed)
 
 
@@ -143,10 +139,10 @@ def compile_function(
         DeviceError: if the target is "cuda" and there is no device, or no CuPy.
     """
     if target != "cuda" and (precision != "double" or ieee):
-        own = (
+        precision_note = (
             "computes in the type of its arrays" if target in DIFFERENTIABLE else "computes in IEEE's double"
         )
-        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} {own}")
+        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} {precision_note}")
     groups = groups_of(parameters)
     specification = Specification(
         function,
@@ -158,30 +154,30 @@ def compile_function(
         options=dict(options or {}),
         states=states,
     )
-    place = (store or Store()) if use_cache else None
+    cache_store = (store or Store()) if use_cache else None
     if target == "cuda":
-        return _on_device(specification, _cuda_options(precision, ieee), place)
+        return _on_device(specification, _cuda_options(precision, ieee), cache_store)
     if target in DIFFERENTIABLE:
-        return differentiable(specification, target, closing, place)
+        return differentiable(specification, target, closing, cache_store)
     chosen = target_that_runs(target)
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        return compiled(specification, specification.checked_program, chosen, place)
+        return compiled(specification, specification.checked_program, chosen, cache_store)
     parts = cache(specification.checked_parts)
 
     def both(anew: bool) -> Parametric:
         return Parametric(
-            compiled(specification, lambda: parts().prologue, chosen, place, "prologue", anew=anew),
-            compiled(specification, lambda: parts().body, chosen, place, "body", anew=anew),
+            compiled(specification, lambda: parts().prologue, chosen, cache_store, "prologue", anew=anew),
+            compiled(specification, lambda: parts().body, chosen, cache_store, "body", anew=anew),
         )
 
-    made = both(anew=False)
-    reason = specification.staleness_of_parts(made.prologue, made.body) if made.from_cache else ""
+    result = both(anew=False)
+    reason = specification.staleness_of_parts(result.prologue, result.body) if result.from_cache else ""
     if reason:
         warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
-        made = both(anew=True)
-    return made
+        result = both(anew=True)
+    return result
 
 
 def _cuda_options(precision: str, ieee: bool) -> CudaOptions:

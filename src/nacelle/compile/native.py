@@ -1,7 +1,4 @@
-"""A program as native code, from the cache or compiled anew; NumPy where there is no compiler.
-
-The target that runs a program: the JIT, or NumPy where llvmlite is missing.
-"""
+"""A program as native code, from the cache or compiled anew; NumPy where there is no compiler."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ class OnDevice(Compiled):
     def loaded(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
         """The kernels on the device for calls in which some inputs are shared by all states."""
         if shared not in self._loaded:
-            made = kept_kernels(self.program, self.options, shared, self._store)
-            self._loaded[shared] = LoadedKernels(made, self.options, self.name)
+            kernel_texts = kept_kernels(self.program, self.options, shared, self._store)
+            self._loaded[shared] = LoadedKernels(kernel_texts, self.options, self.name)
         return self._loaded[shared]
 
     def _on_device(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
@@ -173,10 +173,10 @@ def kept_kernels(
             return Kernels(data["text"], Launch(**data["plain"]), tiled)
         except (ValueError, KeyError, TypeError):
             pass  # damaged: made anew
-    made = kernels(program, options, shared)
+    result = kernels(program, options, shared)
     if store is not None:
-        store.put(key, json.dumps(asdict(made)).encode())
-    return made
+        store.put(key, json.dumps(asdict(result)).encode())
+    return result
 
 
 def _contiguous(array: Any) -> Any:

@@ -26,12 +26,12 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled, arguments_of, batches_of
-from nacelle.emit.jax import function, jax
-from nacelle.errors import CompileError
-from nacelle.program.derivative import cotangent, directional_program
+from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable, Differentiable
+from nacelle.compile.compiled import batches_of
+from nacelle.emit.python.differentiable import JAX
 from nacelle.program.program import Program
+
+jax = JAX.module
 
 
 @dataclass(eq=False)
@@ -40,13 +40,11 @@ class Operation:
 
     Attributes:
         main: the program.
-        part: its name in the cache.
         base: what it is the tangent or the cotangent of; None for others.
         moving: for a tangent, the inputs of the base that have one.
     """
 
     main: Derivable
-    part: str = "program"
     base: Operation | None = None
     moving: tuple[int, ...] | None = None
     _tangents: dict[tuple[int, ...], Operation] = field(default_factory=dict)
@@ -68,34 +66,28 @@ class Operation:
     @cached_property
     def evaluated(self) -> Callable[..., Any]:
         """The single operations."""
-        return function(self.program)
+        return JAX.function(self.program)
 
     def tangent(self, moving: tuple[int, ...]) -> Operation:
         """From all inputs, and tangents of those that move, to the tangents of the results."""
         if moving not in self._tangents:
             names = [self.program.inputs[k].name for k in moving]
             whole = len(moving) == len(self.program.inputs)
-            part = f"{self.part} tangent" + ("" if whole else f" by {' '.join(names)}")
-            made = self.main.derived(
-                part, lambda: directional_program(self.program, by=None if whole else names)
-            )
-            self._tangents[moving] = Operation(Derivable(made, self.main.derived), part, self, moving)
+            self._tangents[moving] = Operation(self.main.tangent(None if whole else names), self, moving)
         return self._tangents[moving]
 
     @cached_property
     def cotangent(self) -> Operation:
         """From all inputs and the cotangents of the results to those of the inputs."""
-        part = f"{self.part} cotangent"
-        made = self.main.derived(part, lambda: cotangent(self.program))
-        return Operation(Derivable(made, self.main.derived), part, self)
+        return Operation(self.main.cotangent(), self)
 
 
 @cache
 def _primitive() -> Any:
     """The primitive of JAX; its parameter is the operation."""
     ad, batching, mlir = (import_module(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
-    made: Any = import_module("jax.extend.core").Primitive("nacelle")
-    made.multiple_results = True
+    primitive: Any = import_module("jax.extend.core").Primitive("nacelle")
+    primitive.multiple_results = True
 
     def evaluated(*values: Any, operation: Operation) -> list[Any]:
         return list(operation.evaluated(*values))
@@ -126,32 +118,30 @@ def _primitive() -> Any:
             raise NotImplementedError(f"{operation.program.name} is not linear in what is transposed")
         along = instantiated(weights)
         if operation.moving is None:
-            made = base.tangent(tuple(range(count)))(*at, *along)
+            primitive = base.tangent(tuple(range(count)))(*at, *along)
             # Cotangents of the base's results have tangents of them.
-            return [None] * count + made
+            return [None] * count + primitive
         bars = base.cotangent(*at, *along)
         return [None] * count + [bars[k] for k in operation.moving]
 
-    def batched(values: Sequence[Any], places: Sequence[Any], *, operation: Operation) -> Any:
-        size = next(
-            value.shape[place] for value, place in zip(values, places, strict=True) if place is not None
-        )
-        moved = [
+    def batched(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
+        size = next(value.shape[axis] for value, axis in zip(values, axes, strict=True) if axis is not None)
+        batched_values = [
             jax().numpy.broadcast_to(value, (size, *value.shape))
-            if place is None
-            else jax().numpy.moveaxis(value, place, 0)
-            for value, place in zip(values, places, strict=True)
+            if axis is None
+            else jax().numpy.moveaxis(value, axis, 0)
+            for value, axis in zip(values, axes, strict=True)
         ]
-        results = operation(*moved)
+        results = operation(*batched_values)
         return results, [0] * len(results)
 
-    made.def_impl(lambda *values, operation: jax().jit(operation.evaluated)(*values))
-    made.def_abstract_eval(shapes)
-    ad.primitive_jvps[made] = jvp
-    ad.primitive_transposes[made] = transposed
-    batching.primitive_batchers[made] = batched
-    mlir.register_lowering(made, mlir.lower_fun(evaluated, multiple_results=True))
-    return made
+    primitive.def_impl(lambda *values, operation: jax().jit(operation.evaluated)(*values))
+    primitive.def_abstract_eval(shapes)
+    ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = transposed
+    batching.primitive_batchers[primitive] = batched
+    mlir.register_lowering(primitive, mlir.lower_fun(evaluated, multiple_results=True))
+    return primitive
 
 
 # ---- compiled physics as functions of JAX: they jit, vmap and differentiate
@@ -164,57 +154,18 @@ _STEPS = 20
 _PIECES = 8
 
 
-class OnJax(Compiled):
-    """A compiled physics function of JAX's arrays.
-
-    Attributes:
-        target: "jax".
-        inputs: names and shapes of its arguments.
-        outputs: names and shapes of its results.
-    """
+class OnJax(Differentiable):
+    """A compiled physics function of JAX's arrays, which XLA compiles; its step is a program."""
 
     def __init__(
         self, main: Derivable, closing: Closing | None = None, step: Derivable | None = None
     ) -> None:
-        """Keep a program; XLA compiles it when it is first called.
+        super().__init__(main.program, "jax", closing, step)
+        self._main = main
 
-        Args:
-            main: the program.
-            closing: what is done with the pose before.
-            step: the program of its step, where there are unknowns.
-        """
-        super().__init__(main.program, None, "jax")
-        self._main, self._closing, self._step = main, closing, step
-
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
-        """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
-
-        Args:
-            *arrays: the inputs in order; or by name. Unknowns of a model (y) may be left out; where they are
-                given, iteration starts from them.
-            threads: nothing here; XLA has its own.
-            **named: inputs by name.
-
-        Returns:
-            One array (..., *shape) if the function has one output, else a dict of arrays by name.
-        """
-        del threads
-        starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
-        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
-        values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
+    def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
         flat, batch = self._flat(values)
-        results = self._jitted(*(flat.get(name) for name in self.inputs))
-        shaped = {
-            variable.name: result.reshape(batch + variable.shape)
-            for variable, result in zip(self._signature.outputs, results, strict=True)
-        }
-        return next(iter(shaped.values())) if len(shaped) == 1 else shaped
-
-    def bind(self, **buffers: Any) -> Bound:
-        """Refuse: JAX's arrays are never written."""
-        raise CompileError(
-            f"{self.name} is a function of JAX, whose arrays cannot be bound: call jax.jit of it"
-        )
+        return self._jitted(*(flat.get(name) for name in self.inputs)), batch
 
     def _flat(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The inputs as arrays (..., size) of one type, by name; and the batch of all."""
@@ -226,8 +177,8 @@ class OnJax(Compiled):
         shapes = {name: self.inputs[name] for name in arrays}
         batches, batch = batches_of(self.name, shapes, list(arrays.values()))
         return {
-            name: array.astype(kind).reshape(*own, math.prod(shapes[name]))
-            for (name, array), own in zip(arrays.items(), batches, strict=True)
+            name: array.astype(kind).reshape(*batch_shape, math.prod(shapes[name]))
+            for (name, array), batch_shape in zip(arrays.items(), batches, strict=True)
         }, batch
 
     @cached_property
@@ -248,13 +199,13 @@ class OnJax(Compiled):
             batch = jnp.broadcast_shapes(*(value.shape[:-1] for value in values.values()))
             return program(*(jnp.broadcast_to(v, (*batch, v.shape[-1])) for v in values.values()))
 
-        made: Callable[..., Any] = jax().jit(run)
-        return made
+        result: Callable[..., Any] = jax().jit(run)
+        return result
 
 
 def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
     """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
-    newton = _newton(function(step.program), closing)
+    newton = _newton(JAX.function(step.program), closing)
     slope = Operation(step).tangent((1,))
 
     def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
@@ -269,8 +220,8 @@ def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
             return y, slope(y, x, dx)[0]
 
         solved.defjvp(rule)
-        made: Callable[..., Any] = solved
-        return made
+        result: Callable[..., Any] = solved
+        return result
 
     free, warm = implicit(lambda x: newton(x, None)), implicit(newton)
     return lambda x, y: free(x) if y is None else warm(x, y)
@@ -316,13 +267,13 @@ def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:
     return newton
 
 
-def _with_unit(jnp: Any, x: Any, place: slice) -> Any:
+def _with_unit(jnp: Any, x: Any, quaternion: slice) -> Any:
     """A pose with its quaternion brought to unit length."""
-    quat = x[..., place]
-    return x.at[..., place].set(quat / jnp.sqrt(jnp.sum(quat * quat, axis=-1, keepdims=True)))
+    quat = x[..., quaternion]
+    return x.at[..., quaternion].set(quat / jnp.sqrt(jnp.sum(quat * quat, axis=-1, keepdims=True)))
 
 
-def _nearer(jnp: Any, x: Any, first: Any, place: slice) -> Any:
+def _nearer(jnp: Any, x: Any, first: Any, quaternion: slice) -> Any:
     """A pose with that one of its two quaternions that is nearer to another pose's."""
-    along = jnp.sum(x[..., place] * first[place], axis=-1, keepdims=True)
-    return x.at[..., place].multiply(jnp.where(along < 0.0, -1.0, 1.0).astype(x.dtype))
+    along = jnp.sum(x[..., quaternion] * first[quaternion], axis=-1, keepdims=True)
+    return x.at[..., quaternion].multiply(jnp.where(along < 0.0, -1.0, 1.0).astype(x.dtype))

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled, arguments_of, batches_of
-from nacelle.emit.torch import function, torch
-from nacelle.errors import CompileError
-from nacelle.program.derivative import cotangent, directional_program
+from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable, Differentiable
+from nacelle.compile.compiled import Compiled, batches_of
+from nacelle.emit.python.differentiable import TORCH
 from nacelle.program.program import Program
+
+torch = TORCH.module
 
 Native = Callable[[str, Program], Compiled]
 """Gives the native form of a program by its part's name."""
@@ -47,15 +47,14 @@ class Operator:
 class ProgramOperator(Operator):
     """A program as an operator."""
 
-    def __init__(self, main: Derivable, native: Native, part: str = "program") -> None:
-        self.main, self.native, self.part = main, native, part
-        self.program = main.program
+    def __init__(self, main: Derivable, native: Native) -> None:
+        self.main, self.native, self.program = main, native, main.program
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Native on the processor, PyTorch's operations elsewhere."""
         if any(value.device.type != "cpu" for value in values):
-            made: tuple[Any, ...] = self._operations(*values)
-            return made
+            outputs: tuple[Any, ...] = self._operations(*values)
+            return outputs
         module, kind = torch(), values[0].dtype
         # Flat inputs and outputs, whatever their shapes are.
         inputs = [
@@ -65,36 +64,31 @@ class ProgramOperator(Operator):
             for value, variable in zip(values, self.program.inputs, strict=True)
         ]
         results = self._native(*inputs)
-        listed = list(results.values()) if isinstance(results, dict) else [results]
+        arrays = list(results.values()) if isinstance(results, dict) else [results]
         return tuple(
             module.from_numpy(np.ascontiguousarray(result).reshape(len(values[0]), -1)).to(kind)
             if result.size
             else module.zeros((len(values[0]), math.prod(variable.shape)), dtype=kind)
-            for result, variable in zip(listed, self.program.outputs, strict=True)
+            for result, variable in zip(arrays, self.program.outputs, strict=True)
         )
 
     @cached_property
     def _native(self) -> Compiled:
-        return self.native(self.part, self.program)
+        return self.native(self.main.part, self.program)
 
     @cached_property
     def _operations(self) -> Callable[..., Any]:
-        return function(self.program)
-
-    def _next(self, word: str, make: Callable[[Program], Program]) -> ProgramOperator:
-        part = f"{self.part} {word}"
-        made = self.main.derived(part, lambda: make(self.program))
-        return ProgramOperator(Derivable(made, self.main.derived), self.native, part)
+        return TORCH.function(self.program)
 
     @cached_property
     def tangent(self) -> Operator:
         """J dx."""
-        return self._next("tangent", directional_program)
+        return ProgramOperator(self.main.tangent(), self.native)
 
     @cached_property
     def cotangent(self) -> Operator:
         """J^T y_bar."""
-        return self._next("cotangent", cotangent)
+        return ProgramOperator(self.main.cotangent(), self.native)
 
 
 class RootOperator(Operator):
@@ -200,58 +194,20 @@ def _evaluation() -> Any:
     return Evaluation
 
 
-class OnTorch(Compiled):
-    """A compiled physics function of PyTorch's tensors.
-
-    Attributes:
-        target: "torch".
-        inputs: names and shapes of its arguments.
-        outputs: names and shapes of its results.
-    """
+class OnTorch(Differentiable):
+    """A compiled physics function of PyTorch's tensors; its step is an operator of (y, x)."""
 
     def __init__(self, operator: ProgramOperator, closing: Closing | None, step: Operator | None) -> None:
-        """Keep a program as a function of tensors.
+        super().__init__(operator.program, "torch", closing, step)
+        self._operator = operator
 
-        Args:
-            operator: the program.
-            closing: what is done with the pose before.
-            step: Newton's step as a function of (y, x), where there are unknowns.
-        """
-        super().__init__(operator.program, None, "torch")
-        self._operator, self._closing, self._step = operator, closing, step
-
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
-        """Evaluate on tensors with leading batch dimensions (..., *shape), which broadcast.
-
-        Args:
-            *arrays: the inputs in order; or by name. Unknowns of a model (y) may be left out; where they are
-                given, iteration starts from them.
-            threads: nothing here; large batches use all cores.
-            **named: inputs by name.
-
-        Returns:
-            One tensor (..., *shape) if the function has one output, else a dict of tensors by name.
-        """
-        del threads
-        module = torch()
-        starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
-        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
-        values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
-        flat, batch = self._flat(values, module)
+    def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
+        flat, batch = self._flat(values, module := torch())
         if self._closing is not None and self._closing.quaternion is not None:
             flat[GIVEN] = _with_unit(module, flat[GIVEN], self._closing.quaternion)
         if self._closing is not None and self._step is not None:
             flat[UNKNOWN] = self._closed(self._closing, flat[GIVEN], flat.get(UNKNOWN))
-        results = _evaluation().apply(self._operator, *(flat[name] for name in self.inputs))
-        shaped = {
-            variable.name: result.reshape(batch + variable.shape)
-            for variable, result in zip(self._signature.outputs, results, strict=True)
-        }
-        return next(iter(shaped.values())) if len(shaped) == 1 else shaped
-
-    def bind(self, **buffers: Any) -> Bound:
-        """Refuse: derivatives need every value that was."""
-        raise CompileError(f"{self.name} is a function of PyTorch, which is called; bind target='jit'")
+        return _evaluation().apply(self._operator, *(flat[name] for name in self.inputs)), batch
 
     def _closed(self, closing: Closing, x: Any, start: Any) -> Any:
         """What iteration finds at poses, with its derivatives.
@@ -268,12 +224,12 @@ class OnTorch(Compiled):
 
     def _flat(self, values: dict[str, Any], module: Any) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The inputs as tensors (N, size) of one type on one device, by name; and the batch of all."""
-        given = [value for value in values.values() if isinstance(value, module.Tensor)]
-        kinds = [value.dtype for value in given if value.is_floating_point()]
+        tensors_given = [value for value in values.values() if isinstance(value, module.Tensor)]
+        kinds = [value.dtype for value in tensors_given if value.is_floating_point()]
         kind = kinds[0] if kinds else module.float64
         for other in kinds[1:]:
             kind = module.promote_types(kind, other)
-        like = {"dtype": kind, "device": given[0].device if given else None}
+        like = {"dtype": kind, "device": tensors_given[0].device if tensors_given else None}
         tensors = {name: module.as_tensor(value, **like) for name, value in values.items()}
         shapes = {name: self.inputs[name] for name in tensors}
         _, batch = batches_of(self.name, shapes, list(tensors.values()))
@@ -284,8 +240,8 @@ class OnTorch(Compiled):
         }, batch
 
 
-def _with_unit(module: Any, x: Any, place: slice) -> Any:
+def _with_unit(module: Any, x: Any, quaternion: slice) -> Any:
     """Poses (N, nx) with their quaternions brought to unit length."""
-    quat = x[:, place]
+    quat = x[:, quaternion]
     unit = quat / module.linalg.vector_norm(quat, dim=-1, keepdim=True)
-    return module.cat([x[:, : place.start], unit, x[:, place.stop :]], dim=-1)
+    return module.cat([x[:, : quaternion.start], unit, x[:, quaternion.stop :]], dim=-1)

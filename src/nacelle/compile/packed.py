@@ -1,7 +1,4 @@
-"""What the cache keeps of a program: its bytes, and the fingerprints by which it is found.
-
-Fingerprints of functions: what tells the native code of one from that of another.
-"""
+"""What the cache keeps of a program: its bytes, and the fingerprints by which it is found."""
 
 from __future__ import annotations
 

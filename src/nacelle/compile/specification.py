@@ -122,10 +122,10 @@ class Specification:
     def checked_program(self) -> Checked[Program]:
         """The program, and the check that it has passed."""
         robot = self.robot.alike if self.robot is not None else None
-        given = () if robot is None else (robot,)
+        robots = () if robot is None else (robot,)
 
         def make(minimised: bool) -> tuple[Program, Program]:
-            raw = self._trace(lambda *arrays: self.function(*given, *arrays, **self.options)).program()
+            raw = self._trace(lambda *arrays: self.function(*robots, *arrays, **self.options)).program()
             if not minimised:
                 return raw, raw
             samples = self._identity_samples
@@ -198,8 +198,8 @@ class Specification:
         """In what the function, as it is now, differs from a check that was kept; empty where it does not."""
         if check is None or not len(check.inputs):
             return ""
-        given = tuple(variable.shape for variable in signature.inputs)
-        if given != tuple(self.shapes.values()):
+        shapes = tuple(variable.shape for variable in signature.inputs)
+        if shapes != tuple(self.shapes.values()):
             return "its inputs are others"
         return check.staleness(self._as_it_is, signature.outputs)
 
@@ -212,10 +212,10 @@ class Specification:
             return "its inputs are others"
         numbers, prepared = check.numbers[:1], prologue.at_rows(check.numbers[:1])
         count = prepared.shape[1]
-        given = check.inputs[:1, :count]
-        if given.shape != prepared.shape or np.max(np.abs(prepared - given), initial=0.0) > ROUNDING * np.max(
-            np.abs(given), initial=0.0
-        ):
+        expected = check.inputs[:1, :count]
+        if expected.shape != prepared.shape or np.max(
+            np.abs(prepared - expected), initial=0.0
+        ) > ROUNDING * np.max(np.abs(expected), initial=0.0):
             return "its parts belong to different programs"
         rows = np.concatenate([numbers, check.inputs[:1, count:]], axis=1)
         whole = ProgramCheck(rows, check.outputs[:1], check.allowed[:1])
@@ -244,8 +244,8 @@ class Specification:
             is_last = k == len(forms) - 1
             try:
                 with written_in(form):
-                    made, raw = make(minimised)
-                    program = whole(made)
+                    result, raw = make(minimised)
+                    program = whole(result)
                     check = self._check(program, raw)
                 reason = check.disagreement(evaluate_program(program, check.inputs), program.outputs)
             except NacelleError:
@@ -256,7 +256,7 @@ class Specification:
                 reason = f"{form.value} failed ({type(error).__name__}: {error})"
             else:
                 if not reason:
-                    return Checked(made, check)
+                    return Checked(result, check)
                 reason = f"{form.value} disagrees with the physics ({reason})"
             if not is_last:
                 then = forms[k + 1][0].value if forms[k + 1][1] else f"{form.value}, not minimised,"
@@ -269,8 +269,8 @@ class Specification:
         if self.robot is not None:
             refused_form(self.robot.alike)
         first = Form.TREE if self.robot is None else form_for(self.robot.alike.hash)
-        listed = list(Form)
-        tried = [(form, self.minimised) for form in listed[listed.index(first) :]]
+        forms = list(Form)
+        tried = [(form, self.minimised) for form in forms[forms.index(first) :]]
         return [*tried, (Form.TREE, False)] if self.minimised else tried
 
     def _refuse(self, form: Form, reason: str) -> None:
@@ -366,9 +366,9 @@ class Specification:
         if self.groups:
             assert robot is not None
             robot = robot.with_numbers(arrays.pop(0), *self.groups)
-        given = () if robot is None else (robot,)
+        robots = () if robot is None else (robot,)
         with nullcontext() if form is None else written_in(form):
-            return dict(named_outputs(self.function(*given, *arrays, **self.options)))
+            return dict(named_outputs(self.function(*robots, *arrays, **self.options)))
 
     def _trace(self, call: Callable[..., Any], sample: Sequence[float] | None = None) -> Trace:
         try:

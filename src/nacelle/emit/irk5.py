@@ -204,8 +204,8 @@ class Radau:
             def parts(states: _Array, c: _Array, begin: float = begin, part: float = part) -> _Array:
                 return rates(states, begin + part * c)
 
-            taken = self._iterate(parts, x, h * part)
-            if taken is None:
+            iterations = self._iterate(parts, x, h * part)
+            if iterations is None:
                 if not fresh:
                     self._J = None
                     continue
@@ -215,8 +215,8 @@ class Radau:
                 continue
             assert self._z is not None
             x, done, fresh = x + self._z[2], done + ticks, False
-            self._base = self._base or taken
-            self._extra += max(0, taken - self._base)
+            self._base = self._base or iterations
+            self._extra += max(0, iterations - self._base)
             if self._level and done % (2 * ticks) == 0:
                 self._level, self._inverses = self._level - 1, None
         return x
@@ -321,12 +321,12 @@ class NumpyIrk5(ImplicitIntegrator):
         done = 0
         with np.errstate(all="ignore"):
             for step in range(task.steps):
-                given = task.stages(step)
+                stage_inputs = task.stages(step)
                 if self._control is None:
-                    rows = np.array(given)
+                    rows = np.array(stage_inputs)
                 elif step % task.held == 0:
                     u = np.empty((1, self._inputs))
-                    self._control.run([x[None].copy(), given[0][None].copy(), task.p], [u], 1)
+                    self._control.run([x[None].copy(), stage_inputs[0][None].copy(), task.p], [u], 1)
                     rows = np.repeat(u, 3, axis=0)
                 try:
                     x = radau.step(rates, x, h)

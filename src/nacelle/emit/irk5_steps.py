@@ -226,7 +226,7 @@ class ImplicitSteps:
         with c.loop(0, n) as states:
             largest = states.carry("largest", c.number(0.0))
             value = c.load(x, states.index)
-            states.hand(largest, c.larger(largest, c.size(value)))
+            states.hand(largest, c.larger(largest, c.unary("abs", value)))
             target.fill(c, DERIVATIVE, states.index, c.spread(value))
         least = c.larger(c.real("*", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
         least = c.let("least", least)
@@ -260,7 +260,7 @@ class ImplicitSteps:
         inside = c.whole("<", column, self.n)
         state = c.let("state", c.choose(inside, column, self.n - 1, "whole"), "whole")
         value = c.load(x, state)
-        shift = c.let("shift", c.real("*", c.larger(c.size(value), least), c.number(DIFFERENCE)))
+        shift = c.let("shift", c.real("*", c.larger(c.unary("abs", value), least), c.number(DIFFERENCE)))
         self.target.shift(c, DERIVATIVE, state, lane, c.real("+", value, shift))
         return c.let("inverse", c.real("/", c.number(1.0), shift))
 
@@ -272,22 +272,22 @@ class ImplicitSteps:
         with c.loop(0, self.n) as columns:
             offset = c.let("offset", c.whole("*", columns.index, self.column), "whole")
             with c.loop(0, self.n) as rows:
-                place = c.let("entry", c.whole("+", offset, rows.index), "whole")
-                entry = c.negative(c.load(J, place))
-                c.store(entry, E1, place)
-                c.store(entry, E2, place)
-                c.store(c.number(0.0), E2i, place)
+                position = c.let("entry", c.whole("+", offset, rows.index), "whole")
+                entry = c.unary("-", c.load(J, position))
+                c.store(entry, E1, position)
+                c.store(entry, E2, position)
+                c.store(c.number(0.0), E2i, position)
             diagonal = c.let("diagonal", c.whole("+", offset, columns.index), "whole")
             for matrix, number in ((E1, GAMMA), (E2, ALPHA), (E2i, -BETA)):
                 over = c.real("/", c.number(number), c.argument("h"))
                 c.store(c.real("+", c.load(matrix, diagonal), over), matrix, diagonal)
         scales, *pivots = self._arrays(c, ("scales", *PIVOTS))
-        for name, factors, own in (
+        for name, factors, pivot_array in (
             ("real_factor", [E1], pivots[0]),
             ("complex_factor", [E2, E2i], pivots[1]),
         ):
             parts = [("array", part) for part in factors]
-            self._call(c, name, *parts, ("array", scales), ("wholes", own), memory=False)
+            self._call(c, name, *parts, ("array", scales), ("wholes", pivot_array), memory=False)
         target.end(c, None)
 
     def _iteration(self) -> None:
@@ -297,7 +297,7 @@ class ImplicitSteps:
         z, w, last = ([*self._arrays(c, (f"{name}{i}" for i in range(3)))] for name in ("z", "w", "last"))
         staged = c.let("staged", self._is_set(c, "staged"), "bit")
         before = c.whole("<<", 1, self.target.counter(c, "last_level"))
-        longer = c.let("longer", c.real("*", c.as_real(before), c.argument("part")))
+        longer = c.let("longer", c.real("*", c.unary("real", before), c.argument("part")))
         weights = []
         for stage in STAGES:
             time = c.let("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
@@ -330,7 +330,7 @@ class ImplicitSteps:
             growing = c.real(">=", ratio, c.number(1.0))
             with c.when(c.bits("&", growing, c.whole(">", rounds.index, 2))):
                 c.leave(0)
-            with c.when(c.opposite(c.real("<", size, c.number(float("inf"))))):
+            with c.when(c.unary("not", c.real("<", size, c.number(float("inf"))), "bit")):
                 c.leave(0)
             rounds.hand(previous, size)
         self.target.end(c, 0)
@@ -345,11 +345,11 @@ class ImplicitSteps:
         )
         with c.loop(0, self.n) as states:
             f = [c.load(part, states.index) for part in r]
-            old = [c.let("old", c.negative(c.load(part, states.index))) for part in w]
+            old = [c.let("old", c.unary("-", c.load(part, states.index))) for part in w]
             right = [c.combination(row, f) for row in T_INVERSE]
             right[0] = c.product_sum(gamma, old[0], right[0])
             right[1] = c.product_sum(alpha, old[1], c.product_sum(beta, old[2], right[1]))
-            back = c.negative(old[1])
+            back = c.unary("-", old[1])
             right[2] = c.product_sum(alpha, old[2], c.product_sum(beta, back, right[2]))
             for part, value in zip(r, right, strict=True):
                 c.store(value, part, states.index)
@@ -367,13 +367,13 @@ class ImplicitSteps:
                 c.let("new", c.real("+", c.load(part, states.index), step))
                 for part, step in zip(w, steps, strict=True)
             ]
-            own, corrected = c.size(c.load(x, states.index)), c.number(0.0)
+            own, corrected = c.unary("abs", c.load(x, states.index)), c.number(0.0)
             for i in range(3):
                 c.store(new[i], w[i], states.index)
                 stage = c.let("stage", c.combination(T[i], new))
                 c.store(stage, z[i], states.index)
-                own = c.let("own", c.larger(own, c.size(stage)))
-                corrected = c.larger(corrected, c.size(c.combination(T[i], steps)))
+                own = c.let("own", c.larger(own, c.unary("abs", stage)))
+                corrected = c.larger(corrected, c.unary("abs", c.combination(T[i], steps)))
                 corrected = c.let("corrected", corrected)
             c.store(own, scale, states.index)
             c.store(corrected, change, states.index)
@@ -393,8 +393,8 @@ class ImplicitSteps:
             stages = [min(first + lane, 2) for lane in range(target.width)]
             different = sorted(set(stages))
             with c.loop(0, self.n) as states:
-                own = c.load(x, states.index)
-                at = {i: c.real("+", own, c.load(z[i], states.index)) for i in different}
+                state = c.load(x, states.index)
+                at = {i: c.real("+", state, c.load(z[i], states.index)) for i in different}
                 target.fill(c, DERIVATIVE, states.index, c.lanes([at[i] for i in stages]))
             if self.m:
                 weights = {}
@@ -403,8 +403,8 @@ class ImplicitSteps:
                     weights[i] = self._input_weights(c, c.let("time", time))
                 with c.loop(0, self.m) as inputs:
                     values = {i: self._inputs_at(c, weights[i], inputs.index) for i in different}
-                    place = c.whole("+", inputs.index, self.n)
-                    target.fill(c, DERIVATIVE, place, c.lanes([values[i] for i in stages]))
+                    position = c.whole("+", inputs.index, self.n)
+                    target.fill(c, DERIVATIVE, position, c.lanes([values[i] for i in stages]))
             target.evaluate(c, DERIVATIVE)
             with c.loop(0, self.n) as states:
                 vector = target.result(c, DERIVATIVE, states.index)
@@ -424,7 +424,7 @@ class ImplicitSteps:
             done, level = target.counter(c, "done"), target.counter(c, "level")
             ticks = c.let("ticks", c.whole(">>", TICKS, level), "whole")
             begin, part = (
-                c.let(name, c.real("*", c.as_real(value), c.number(1.0 / TICKS)))
+                c.let(name, c.real("*", c.unary("real", value), c.number(1.0 / TICKS)))
                 for name, value in (("begin", done), ("part", ticks))
             )
             h = c.let("length", c.real("*", c.argument("h"), part))
@@ -437,8 +437,8 @@ class ImplicitSteps:
                 self._call(c, "factors", ("real", h))
                 self._set(c, factored=1)
             times = [("real", value) for value in (begin, part, h)]
-            taken = self._call(c, "iteration", *times, result=True)
-            with c.when(c.whole("==", taken, 0)):
+            iterations = self._call(c, "iteration", *times, result=True)
+            with c.when(c.whole("==", iterations, 0)):
                 # A Jacobian of an earlier step is made anew; with a new one the step is halved.
                 fresh = target.counter(c, "fresh")
                 self._set(c, has_jacobian=fresh)
@@ -446,13 +446,13 @@ class ImplicitSteps:
                     with c.when(c.whole("==", level, MOST_HALVINGS)):
                         c.leave(0)
                     self._set(c, level=c.whole("+", level, 1), factored=0)
-            with c.when(c.whole("!=", taken, 0)):
-                self._advance(c, taken, level, ticks)
+            with c.when(c.whole("!=", iterations, 0)):
+                self._advance(c, iterations, level, ticks)
                 with c.when(c.whole(">=", target.counter(c, "done"), TICKS)):
                     c.leave(1)
         target.end(c, 0)
 
-    def _advance(self, c: ArrayWriter, taken: str, level: str, ticks: str) -> None:
+    def _advance(self, c: ArrayWriter, iterations: str, level: str, ticks: str) -> None:
         """What follows a part of a step whose iteration has converged."""
         target, x = self.target, self.target.array(c, "x")
         z, last = ([*self._arrays(c, (f"{name}{i}" for i in range(3)))] for name in ("z", "last"))
@@ -465,9 +465,9 @@ class ImplicitSteps:
         self._set(c, staged=1, fresh=0, last_level=level)
         base = target.counter(c, "base")
         first = c.whole("==", base, 0)
-        base = c.let("first", c.choose(first, taken, base, "whole"), "whole")
+        base = c.let("first", c.choose(first, iterations, base, "whole"), "whole")
         self._set(c, base=base)
-        more = c.choose(c.whole(">", taken, base), c.whole("-", taken, base), 0, "whole")
+        more = c.choose(c.whole(">", iterations, base), c.whole("-", iterations, base), 0, "whole")
         self._count(c, "extra", more)
         remainder = c.whole("%", target.counter(c, "done"), c.whole("<<", ticks, 1))
         aligned, parted = c.whole("==", remainder, 0), c.whole("!=", level, 0)
@@ -494,9 +494,9 @@ class ImplicitSteps:
             elif self.m:
                 row = c.let("row", c.whole("*", c.whole("/", step.index, held), u_step), "whole")
                 for stage in range(3):
-                    place = c.let("place", c.whole("+", row, c.whole("*", u_stage, stage)), "whole")
+                    position = c.let("place", c.whole("+", row, c.whole("*", u_stage, stage)), "whole")
                     with c.loop(0, self.m) as inputs:
-                        value = target.given(c, "u", c.whole("+", place, inputs.index))
+                        value = target.given(c, "u", c.whole("+", position, inputs.index))
                         c.store(value, u, c.whole("+", inputs.index, stage * self.m))
             good = self._call(c, "step", ("real", h), result=True)
             with c.when(c.whole("==", good, 0)):
@@ -504,26 +504,26 @@ class ImplicitSteps:
                 c.leave(1)
             completed = c.let("completed", c.whole("+", step.index, 1), "whole")
             with c.when(c.whole("==", c.whole("%", completed, every), 0)):
-                place = c.whole("*", c.whole("-", c.whole("/", completed, every), 1), self.n)
-                place = c.let("place", place, "whole")
+                position = c.whole("*", c.whole("-", c.whole("/", completed, every), 1), self.n)
+                position = c.let("place", position, "whole")
                 with c.loop(0, self.n) as states:
-                    target.keep(c, c.whole("+", place, states.index), c.load(x, states.index))
+                    target.keep(c, c.whole("+", position, states.index), c.load(x, states.index))
         self._finish(c, steps, 0)
         target.end(c, 0)
 
-    def _parameters(self, c: ArrayWriter, program: str, place: int) -> None:
+    def _parameters(self, c: ArrayWriter, program: str, offset: int) -> None:
         if self.k:
             with c.loop(0, self.k) as parameters:
                 value = c.spread(self.target.given(c, "p", parameters.index))
-                self.target.fill(c, program, c.whole("+", parameters.index, place), value)
+                self.target.fill(c, program, c.whole("+", parameters.index, offset), value)
 
-    def _controlled(self, c: ArrayWriter, given: int, row: str) -> None:
+    def _controlled(self, c: ArrayWriter, nw: int, row: str) -> None:
         """Have the control give the inputs of a step, the same at all stages."""
         target, (x, u) = self.target, self._arrays(c, ("x", "u"))
         with c.loop(0, self.n) as states:
             target.fill(c, CONTROL, states.index, c.spread(c.load(x, states.index)))
-        if given:
-            with c.loop(0, given) as inputs:
+        if nw:
+            with c.loop(0, nw) as inputs:
                 value = c.spread(target.given(c, "u", c.whole("+", row, inputs.index)))
                 target.fill(c, CONTROL, c.whole("+", inputs.index, self.n), value)
         target.evaluate(c, CONTROL)

@@ -1,7 +1,7 @@
 """What loops around programs are written with, whatever the language: values, vectors, arrays, loops.
 
 Newton's iteration, the Runge-Kutta method and the implicit method are functions that call a writer
-(`newton.write_newton`, `rk4.write_rk4`, `radau_steps`). LLVM writes an instruction for each call
+(`newton.write_newton`, `rk4.write_rk4`, `irk5_steps`). LLVM writes an instruction for each call
 (`jit.loops`), C and CUDA statements (`c.loops`).
 
 A `SampleWriter` is for loops of a sample: LLVM has one sample in each lane of a vector, C one alone. A
@@ -9,7 +9,8 @@ sample that leaves a loop keeps its values: in lanes under a mask, in C as its l
 `ArrayWriter` is for functions over arrays in memory.
 
 A value is text: a name of LLVM, an expression of C. An expression is evaluated where it is used, so what must
-not change meanwhile, or is used often, gets a name by `let`. Kinds of values are "real", "whole" and "bit".
+not change meanwhile, or is used often, gets a name by `let`. Kinds of values are "real", "whole" and "bit",
+and "vector" for `width` numbers that follow one another in an array; in C that is one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from contextlib import AbstractContextManager
 
 Index = str | int
 """An integer: a number that is known, or a value."""
+
+Entries = Callable[[Index], str]
+"""A vector that is read: its entry of an index."""
 
 
 class WrittenLoop(ABC):
@@ -43,8 +47,9 @@ class WrittenLoop(ABC):
 class Writer(ABC):
     """Writes values and branches.
 
-    Operators of `real` are + - * / and the comparisons < <= > >= !=; of `whole` + - * / % << >> and the
-    comparisons == != < > >=; of `bits` & and |. Comparisons with NaN are false, but for !=.
+    Operators of `real` are + - * / and the comparisons < <= > >= == !=; of `whole` + - * / % << >> and the
+    comparisons == != < > >=; of `bits` & and |; of `unary` "-", "abs", "sqrt", "finite" of numbers, "not" of
+    bits, "real" of an integer as a number. Comparisons with NaN are false, but for !=.
 
     Attributes:
         width: numbers in a vector of the target: samples side by side, or entries of an array.
@@ -65,11 +70,15 @@ class Writer(ABC):
         """A constant."""
 
     @abstractmethod
-    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+    def unary(self, operator: str, a: str, kind: str = "real") -> str:
+        """An operation on one value."""
+
+    @abstractmethod
+    def real(self, operator: str, a: str, b: str, kind: str = "real") -> str:
         """An operation on numbers, or a comparison of them."""
 
     @abstractmethod
-    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+    def product_sum(self, a: str, b: str, c: str, kind: str = "real") -> str:
         """Give a b + c."""
 
     @abstractmethod
@@ -92,16 +101,12 @@ class Writer(ABC):
 # ---- loops of a sample
 
 
-class Entries(ABC):
-    """A vector that is read."""
+class Vector(ABC):
+    """A vector of a sample, in memory or in registers."""
 
     @abstractmethod
     def get(self, j: Index) -> str:
         """Entry j."""
-
-
-class Vector(Entries):
-    """A vector of a sample, in memory or in registers."""
 
     @abstractmethod
     def put(self, j: Index, value: str) -> None:
@@ -133,17 +138,9 @@ class SampleWriter(Writer):
     def held(self, vector: Vector, size: int) -> Vector:
         """A vector whose entries are loaded here, once; what is put into it is not got from it."""
 
-    @abstractmethod
-    def root(self, a: str) -> str:
-        """Give √a."""
-
-    @abstractmethod
-    def finite(self, a: str) -> str:
-        """Whether a number is finite."""
-
-    @abstractmethod
     def unless(self, a: str, b: str) -> str:
         """Whether a is set and b is not."""
+        return self.bits("&", a, self.unary("not", b, "bit"))
 
     @abstractmethod
     def only_if(self, condition: str, a: str) -> str:
@@ -184,30 +181,11 @@ class SampleWriter(Writer):
 
 
 class ArrayWriter(Writer):
-    """Writes a function over arrays in memory; arrays are addresses, matrices are by columns.
-
-    `vector` says that a value is a vector of `width` entries that follow one another; in C that is one.
-    """
-
-    @abstractmethod
-    def negative(self, a: str, *, vector: bool = False) -> str:
-        """Give -a."""
-
-    @abstractmethod
-    def size(self, a: str) -> str:
-        """Give |a|."""
+    """Writes a function over arrays in memory; arrays are addresses, matrices are by columns."""
 
     @abstractmethod
     def larger(self, a: str, b: str) -> str:
         """The larger of two numbers; NaN if one of them is."""
-
-    @abstractmethod
-    def opposite(self, bit: str) -> str:
-        """Whether a bit is not set."""
-
-    @abstractmethod
-    def as_real(self, a: str) -> str:
-        """An integer as a number."""
 
     def combination(self, weights: Sequence[float], values: Sequence[str]) -> str:
         """A sum of values with constant weights."""
@@ -216,9 +194,9 @@ class ArrayWriter(Writer):
             total = self.product_sum(value, self.number(weight), total)
         return total
 
-    @abstractmethod
     def spread(self, scalar: str) -> str:
         """A vector of one number."""
+        return self.lanes([scalar] * self.width)
 
     @abstractmethod
     def lanes(self, scalars: Sequence[str]) -> str:
@@ -233,20 +211,12 @@ class ArrayWriter(Writer):
         """The array from an entry on."""
 
     @abstractmethod
-    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
-        """An entry of an array."""
+    def load(self, array: str, index: Index, kind: str = "real") -> str:
+        """An entry of an array of numbers or integers, or a vector from there on."""
 
     @abstractmethod
-    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
-        """Write an entry of an array."""
-
-    @abstractmethod
-    def load_whole(self, array: str, index: Index) -> str:
-        """An entry of an array of integers."""
-
-    @abstractmethod
-    def store_whole(self, value: Index, array: str, index: Index) -> None:
-        """Write an entry of an array of integers."""
+    def store(self, value: Index, array: str, index: Index, kind: str = "real") -> None:
+        """Write an entry of an array, or a vector from there on."""
 
     @abstractmethod
     def loop(self, first: Index, stop: Index, step: int = 1) -> AbstractContextManager[WrittenLoop]:

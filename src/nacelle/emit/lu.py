@@ -60,9 +60,9 @@ class LuLoops:
             inverse = self._inverse(c, [c.load(part, k) for part in column])
             spread = [c.spread(entry) for entry in inverse]
             with c.loop(below, self.n, self.width) as rows:
-                entries = [c.load(part, rows.index, vector=True) for part in column]
+                entries = [c.load(part, rows.index, "vector") for part in column]
                 for part, scaled in zip(column, self._product(c, entries, spread), strict=True):
-                    c.store(scaled, part, rows.index, vector=True)
+                    c.store(scaled, part, rows.index, "vector")
             with c.loop(below, self.n) as columns:
                 other = self._column(c, columns.index)
                 entry = [c.load(part, k) for part in other]
@@ -77,7 +77,7 @@ class LuLoops:
         """Write the solution (`solve_parameters`)."""
         unknowns = self._arguments(c, _SIDES)
         with c.loop(0, self.n) as step:
-            other = c.load_whole(c.argument("pivots"), step.index)
+            other = c.load(c.argument("pivots"), step.index, "whole")
             for part in unknowns:
                 self._exchange(c, part, step.index, other)
         with c.loop(0, self.n) as step:
@@ -90,22 +90,22 @@ class LuLoops:
             k = c.let("k", c.whole("-", self.n - 1, step.index), "whole")
             column = self._column(c, k)
             diagonal = self._inverse(c, [c.load(part, k) for part in column])
-            entry = self._product(c, [c.load(part, k) for part in unknowns], diagonal, vector=False)
+            entry = self._product(c, [c.load(part, k) for part in unknowns], diagonal, "real")
             entry = [c.let("entry", value) for value in entry]
             for part, value in zip(unknowns, entry, strict=True):
                 c.store(value, part, k)
             spread = [c.spread(value) for value in entry]
             # Vectors end at the diagonal; the first of them may begin before the column.
             with c.loop(0, k, self.width) as rows:
-                place = c.whole("-", c.whole("-", k, self.width), rows.index)
-                self._reduce(c, spread, column, unknowns, place)
+                first_row = c.whole("-", c.whole("-", k, self.width), rows.index)
+                self._reduce(c, spread, column, unknowns, first_row)
 
     def _column(self, c: ArrayWriter, k: str) -> list[str]:
         offset = c.whole("*", k, self.stride)
         return [c.place(part, offset) for part in self._arguments(c, _PARTS)]
 
     def _magnitude(self, c: ArrayWriter, column: list[str], row: str) -> str:
-        sizes = [c.size(c.load(part, row)) for part in column]
+        sizes = [c.unary("abs", c.load(part, row)) for part in column]
         return sizes[0] if len(sizes) == 1 else c.real("+", *sizes)
 
     def _row_scales(self, c: ArrayWriter) -> None:
@@ -124,16 +124,16 @@ class LuLoops:
         def scaled(row: str) -> str:
             return c.let("scaled", c.real("*", self._magnitude(c, column, row), c.load(scales, row)))
 
-        own = scaled(k)
+        diagonal = scaled(k)
         with c.loop(c.whole("+", k, 1), self.n) as rows:
-            largest, place = rows.carry("largest", own), rows.carry("place", k, "whole")
+            largest, place = rows.carry("largest", diagonal), rows.carry("place", k, "whole")
             entry = scaled(rows.index)
             more = c.let("more", c.real(">", entry, largest), "bit")
             rows.hand(largest, c.choose(more, entry, largest))
             rows.hand(place, c.choose(more, rows.index, place, "whole"))
-        enough = c.real(">=", own, c.real("*", largest, c.number(_PREFERENCE)))
+        enough = c.real(">=", diagonal, c.real("*", largest, c.number(_PREFERENCE)))
         chosen = c.let("chosen", c.choose(enough, k, place, "whole"), "whole")
-        c.store_whole(chosen, c.argument("pivots"), k)
+        c.store(chosen, c.argument("pivots"), k, "whole")
         with c.when(c.whole("!=", chosen, k)):
             with c.loop(0, self.n) as columns:
                 for part in self._column(c, columns.index):
@@ -151,29 +151,29 @@ class LuLoops:
             return [c.let("inverse", c.real("/", c.number(1.0), entry[0]))]
         a, b = entry
         square = c.let("square", c.product_sum(a, a, c.real("*", b, b)))
-        real, imaginary = c.real("/", a, square), c.real("/", c.negative(b), square)
+        real, imaginary = c.real("/", a, square), c.real("/", c.unary("-", b), square)
         return [c.let("inverse", real), c.let("inverse", imaginary)]
 
-    def _product(self, c: ArrayWriter, a: list[str], b: list[str], *, vector: bool = True) -> list[str]:
+    def _product(self, c: ArrayWriter, a: list[str], b: list[str], kind: str = "vector") -> list[str]:
         if len(a) == 1:
-            return [c.real("*", a[0], b[0], vector=vector)]
-        cross = c.real("*", a[1], b[1], vector=vector)
+            return [c.real("*", a[0], b[0], kind)]
+        cross = c.real("*", a[1], b[1], kind)
         return [
-            c.product_sum(a[0], b[0], c.negative(cross, vector=vector), vector=vector),
-            c.product_sum(a[0], b[1], c.real("*", a[1], b[0], vector=vector), vector=vector),
+            c.product_sum(a[0], b[0], c.unary("-", cross, kind), kind),
+            c.product_sum(a[0], b[1], c.real("*", a[1], b[0], kind), kind),
         ]
 
     def _reduce(
         self, c: ArrayWriter, entry: list[str], column: list[str], reduced: list[str], row: str
     ) -> None:
         """Subtract a column times an entry, spread, from another one: a vector of rows."""
-        factors = [c.negative(value, vector=True) for value in entry]
-        L = [c.load(part, row, vector=True) for part in column]
-        totals = [c.load(part, row, vector=True) for part in reduced]
-        totals[0] = c.product_sum(factors[0], L[0], totals[0], vector=True)
+        factors = [c.unary("-", value, "vector") for value in entry]
+        L = [c.load(part, row, "vector") for part in column]
+        totals = [c.load(part, row, "vector") for part in reduced]
+        totals[0] = c.product_sum(factors[0], L[0], totals[0], "vector")
         if len(L) == 2:
-            totals[0] = c.product_sum(entry[1], L[1], totals[0], vector=True)
-            totals[1] = c.product_sum(factors[0], L[1], totals[1], vector=True)
-            totals[1] = c.product_sum(factors[1], L[0], totals[1], vector=True)
+            totals[0] = c.product_sum(entry[1], L[1], totals[0], "vector")
+            totals[1] = c.product_sum(factors[0], L[1], totals[1], "vector")
+            totals[1] = c.product_sum(factors[1], L[0], totals[1], "vector")
         for part, total in zip(reduced, totals, strict=True):
-            c.store(total, part, row, vector=True)
+            c.store(total, part, row, "vector")

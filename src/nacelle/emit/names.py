@@ -88,10 +88,10 @@ def _ascii(text: str) -> str:
 
 def _spelled(character: str) -> str:
     """Spell a Greek letter; _ for anything else."""
-    words = unicodedata.name(character, "").split()
-    if words[:1] == ["GREEK"] and words[2:3] == ["LETTER"] and len(words) >= 4:
-        name = words[-1] if words[3] == "FINAL" else words[3]
-        return name.lower() if words[1] == "SMALL" else name.capitalize()
+    parts = unicodedata.name(character, "").split()
+    if parts[:1] == ["GREEK"] and parts[2:3] == ["LETTER"] and len(parts) >= 4:
+        name = parts[-1] if parts[3] == "FINAL" else parts[3]
+        return name.lower() if parts[1] == "SMALL" else name.capitalize()
     return "_"
 
 
@@ -130,9 +130,9 @@ def entry_name(text: str) -> str:
 class Identifiers:
     """Identifiers of one scope, no two alike."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
         """Start with names that are taken."""
-        self._taken = set(taken)
+        self._taken = set(reserved)
 
     def inner(self) -> Identifiers:
         """Identifiers of a scope within this one."""

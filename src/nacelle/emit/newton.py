@@ -227,18 +227,18 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
     """Write the iteration of a sample; give its status and the number of steps taken, integers."""
     zero, one = w.number(0.0), w.number(1.0)
     with w.rounds("round", a.rounds) as rounds:
-        status, taken = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
+        status, steps = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
         a.evaluate()
-        step, error = w.held(a.step, a.n), w.let("left", a.error.get(0))
+        step, error = w.held(a.step, a.n), w.let("left", a.error(0))
 
         def squares(j: Index, total: str) -> str:
-            part = w.let("part", w.real("*", step.get(j), a.weights.get(j)))
+            part = w.let("part", w.real("*", step.get(j), a.weights(j)))
             return w.product_sum(part, part, total)
 
         square = w.fold("squares", a.n, zero, squares)
-        length = w.let("length", w.root(square))
+        length = w.let("length", w.unary("sqrt", square))
         # The length is finite where its square is, which is known earlier.
-        finite = w.let("finite", w.bits("&", w.finite(error), w.finite(square)), "bit")
+        finite = w.let("finite", w.bits("&", w.unary("finite", error), w.unary("finite", square)), "bit")
         solved = w.let("solved", w.bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit")
         unsolved = w.unless(rounds.active, solved)
         broken = w.let("broken", w.unless(unsolved, finite), "bit")
@@ -252,8 +252,8 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
         with w.where(w.bits("|", going, last)):
             w.each(a.n, lambda j: y.put(j, w.real("+", y.get(j), w.real("*", scale, step.get(j)))))
         rounds.leave_unless(going)
-        rounds.count(taken)
-    return status, taken
+        rounds.count(steps)
+    return status, steps
 
 
 def newton_sizes(program: Program) -> tuple[int, int]:

@@ -25,8 +25,8 @@ _MODULES = {
     "cuda": "nacelle.emit.cuda.target",
     "numpy": "nacelle.emit.python.tiles",
     "python": "nacelle.emit.python.target",
-    "jax": "nacelle.emit.jax",
-    "torch": "nacelle.emit.torch",
+    "jax": "nacelle.emit.python.differentiable",
+    "torch": "nacelle.emit.python.differentiable",
 }
 NAMES = tuple(_MODULES)
 

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.loop_writer import Entries, Index, SampleWriter, Vector
+from nacelle.emit.loop_writer import Index, SampleWriter, Vector
 from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, sample_count
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
@@ -212,35 +212,35 @@ def sizes(program: Program, control: Program | None = None, *, sampled: bool = F
     Raises:
         ValueError: if a program is of another form, or the form is sampled and there is no control.
     """
-    taken = [variable.size for variable in program.inputs]
-    given = [variable.size for variable in program.outputs]
-    if len(taken) != 3 or given != taken[:1]:
+    input_sizes = [variable.size for variable in program.inputs]
+    output_sizes = [variable.size for variable in program.outputs]
+    if len(input_sizes) != 3 or output_sizes != input_sizes[:1]:
         raise ValueError(
             f"{program.name} is not a derivative program: inputs (x, u, p), output dx, got the sizes "
-            f"{taken} and {given}"
+            f"{input_sizes} and {output_sizes}"
         )
-    n, m, k = taken
+    n, m, k = input_sizes
     if control is None:
         if sampled:
             raise ValueError(f"{program.name} has no control that could be sampled")
         return Sizes(n, m, k)
-    taken = [variable.size for variable in control.inputs]
-    given = [variable.size for variable in control.outputs]
+    input_sizes = [variable.size for variable in control.inputs]
+    output_sizes = [variable.size for variable in control.outputs]
     if sampled:
-        nz = taken[0] - n if taken else -1
-        if len(taken) != 3 or nz < 0 or taken[2] < k or given != [m + nz]:
+        nz = input_sizes[0] - n if input_sizes else -1
+        if len(input_sizes) != 3 or nz < 0 or input_sizes[2] < k or output_sizes != [m + nz]:
             raise ValueError(
                 f"{control.name} is no sampled control program of {program.name}: inputs ([s; z], w, P) and "
-                f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {taken} and "
-                f"{given}"
+                f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {input_sizes} "
+                f"and {output_sizes}"
             )
-        return Sizes(n + nz + m, taken[1], taken[2], SampledSizes(n, nz, m))
-    if len(taken) != 3 or [taken[0], taken[2]] != [n, k] or given != [m]:
+        return Sizes(n + nz + m, input_sizes[1], input_sizes[2], SampledSizes(n, nz, m))
+    if len(input_sizes) != 3 or [input_sizes[0], input_sizes[2]] != [n, k] or output_sizes != [m]:
         raise ValueError(
             f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
-            f"sizes {n}, any, {k} and {m}, got {taken} and {given}"
+            f"sizes {n}, any, {k} and {m}, got {input_sizes} and {output_sizes}"
         )
-    return Sizes(n, taken[1], k)
+    return Sizes(n, input_sizes[1], k)
 
 
 class NumpyRk4(Integrator):
@@ -273,7 +273,7 @@ class NumpyRk4(Integrator):
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))
         completed = np.zeros(task.count, dtype=np.int64)
         left = np.arange(task.count)
-        given = np.empty((task.count, 0 if self._control is None else self._control.size))
+        outputs = np.empty((task.count, 0 if self._control is None else self._control.size))
         n, m, k = self._derivative.inputs
         with np.errstate(all="ignore"):
             for step in range(task.steps):
@@ -282,17 +282,17 @@ class NumpyRk4(Integrator):
                 phase, stages, before = step % task.held, task.stages(step), final[left]
                 if self._control is not None:
                     if phase == 0:
-                        given[left] = self._control(
+                        outputs[left] = self._control(
                             before[:, : self._control.inputs[0]],
                             np.broadcast_to(stages[0], (len(left), len(stages[0]))),
                             p[left],
                             threads,
                         )
-                    acting = given[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
+                    acting = outputs[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
                     stages = (acting,) * 3
                 x = self._stepped(before[:, :n], stages, p[left, :k], h, threads)
                 if self.sizes.sampled is not None:
-                    x = np.concatenate([x, given[left, m:], stages[0]], axis=1)
+                    x = np.concatenate([x, outputs[left, m:], stages[0]], axis=1)
                 finite = np.all(np.isfinite(x), axis=1)
                 left = left[finite]
                 final[left] = x[finite]
@@ -339,39 +339,24 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class SampledLoop:
-    """What a sampled control has beside one that is not, in the steps of a sample.
-
-    Attributes:
-        nz: number of its states.
-        z: its states, the part of X.
-        z_made: what it gives for them.
-        u: the inputs that act on the plant, the part of X.
-        delay: after how many steps of a period what it gives acts, an integer.
-    """
-
-    nz: int
-    z: Vector
-    z_made: Entries
-    u: Vector
-    delay: str
-
-
-@dataclass(frozen=True)
 class ControlLoop:
     """A control in the steps of a sample.
 
     Attributes:
-        u_made: the inputs that it gives; may be where the derivative takes them.
+        made: the inputs that it gives; may be where the derivative takes them.
         evaluate: writes its evaluation, with a row of w.
         held: over how many steps they are held, an integer.
-        sampled: what a sampled control has beside this.
+        before: of a sampled control the inputs that have acted so far, the part of X.
+        delay: after how many steps of a period what it gives acts, an integer.
+        carried: its parts of X, z and u: each, what it becomes in a step, and its size.
     """
 
-    u_made: Entries
+    made: Vector
     evaluate: Callable[[str], None]
     held: str
-    sampled: SampledLoop | None = None
+    before: Vector | None = None
+    delay: str = ""
+    carried: tuple[tuple[Vector, Vector, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -401,7 +386,7 @@ class Rk4Loop:
     x: Vector
     at: Vector
     u: Vector
-    slope: Entries
+    slope: Vector
     total: Vector
     after: Vector
     begin: Callable[[str], None]
@@ -417,7 +402,6 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
     """Write the steps of a sample; give the number of those that are completed, an integer."""
     zero, one, two = (w.number(value) for value in (0.0, 1.0, 2.0))
     half, sixth = w.let("half", w.real("/", a.h, two)), w.let("sixth", w.real("/", a.h, w.number(6.0)))
-    sampled = None if a.control is None else a.control.sampled
     with w.rounds("step", a.steps) as steps:
         completed, x = steps.carry("completed", 0, "whole"), w.held(a.x, a.n)
         a.begin(steps.index)
@@ -448,14 +432,12 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
         w.stages(4, stage)
         w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
         # X must be finite as a whole: beside s what z and u are during this step.
-        moved: list[tuple[Vector, Entries, int]] = [(x, a.after, a.n)]
-        if sampled is not None:
-            moved += [(sampled.z, sampled.z_made, sampled.nz), (sampled.u, a.u, a.m)]
+        updates = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
         going = steps.active
-        for _, new, size in moved:
+        for _, new, size in updates:
             going = _all_finite(w, going, new, size)
         steps.leave_unless(going)
-        for old, new, size in moved:
+        for old, new, size in updates:
             _move(w, old, new, size)
         steps.count(completed)
         following = w.let("following", w.whole("+", steps.index, 1), "whole")
@@ -464,12 +446,14 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
     return completed
 
 
-def _all_finite(w: SampleWriter, bit: str, vector: Entries, size: int) -> str:
+def _all_finite(w: SampleWriter, bit: str, vector: Vector, size: int) -> str:
     """Whether a bit is set, and all entries of a vector are finite."""
-    return w.fold("finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.finite(vector.get(j))), "bit")
+    return w.fold(
+        "finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.unary("finite", vector.get(j))), "bit"
+    )
 
 
-def _move(w: SampleWriter, to: Vector, vector: Entries, size: int) -> None:
+def _move(w: SampleWriter, to: Vector, vector: Vector, size: int) -> None:
     """Write a vector into another."""
     w.each(size, lambda j: to.put(j, vector.get(j)))
 
@@ -480,9 +464,9 @@ def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str)
     phase = w.let("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
     with w.when(w.whole("==", phase, 0)):
         control.evaluate(row)
-    made = control.u_made
-    if control.sampled is not None:
-        before, acts = control.sampled.u, w.whole(">=", phase, control.sampled.delay)
-        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, made.get(j), before.get(j))))
-    elif made is not a.u:
-        _move(w, a.u, made, a.m)
+    control_output, before = control.made, control.before
+    if before is not None:
+        acts = w.whole(">=", phase, control.delay)
+        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, control_output.get(j), before.get(j))))
+    elif control_output is not a.u:
+        _move(w, a.u, control_output, a.m)

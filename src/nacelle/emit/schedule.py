@@ -44,18 +44,18 @@ def _by_need(program: Program) -> list[int]:
 def last_uses(program: Program, order: Sequence[int]) -> dict[int, int]:
     """Give for every operation the last place in the order that uses it (its own place if none)."""
     last: dict[int, int] = {}
-    for place, k in enumerate(order):
-        last[k] = place
+    for position, k in enumerate(order):
+        last[k] = position
         for a in arguments(program, k):
             if is_operation(program, a):
-                last[a] = place
+                last[a] = position
     return last
 
 
 def _total_life(program: Program, order: Sequence[int]) -> int:
     """Sum of the lives of all values: how long they are kept, in operations."""
-    place = {k: p for p, k in enumerate(order)}
-    return sum(last - place[k] for k, last in last_uses(program, order).items())
+    position_of = {k: p for p, k in enumerate(order)}
+    return sum(last - position_of[k] for k, last in last_uses(program, order).items())
 
 
 def schedule(program: Program) -> list[int]:
@@ -101,10 +101,10 @@ def assign_slots(births: Sequence[tuple[int, int]], deaths: dict[int, int]) -> S
             free.extend(dying.pop(passed, ()))
         now = step
         if free:
-            place = free.pop()
+            slot_index = free.pop()
         else:
-            place = count
+            slot_index = count
             count += 1
-        slot[value] = place
-        dying.setdefault(max(deaths[value], step), []).append(place)
+        slot[value] = slot_index
+        dying.setdefault(max(deaths[value], step), []).append(slot_index)
     return Slots(slot, count)

@@ -123,16 +123,16 @@ def _open_own(path: Path, folder: int | None = None) -> int:
     return handle
 
 
-def _require_own(path: Path, found: os.stat_result) -> None:
-    if found.st_uid not in (os.geteuid(), 0):
+def _require_own(path: Path, status: os.stat_result) -> None:
+    if status.st_uid not in (os.geteuid(), 0):
         raise _ForeignError(
-            f"{path} belongs to another user (id {found.st_uid}): nothing is loaded from it, and programs "
+            f"{path} belongs to another user (id {status.st_uid}): nothing is loaded from it, and programs "
             "are compiled again; NACELLE_CACHE may name a folder of your own"
         )
     # A link has no mode of its own.
-    if found.st_mode & 0o022 and not stat.S_ISLNK(found.st_mode):
+    if status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode):
         raise _ForeignError(
-            f"other users may write {path} (mode {stat.S_IMODE(found.st_mode):04o}): nothing is loaded from "
+            f"other users may write {path} (mode {stat.S_IMODE(status.st_mode):04o}): nothing is loaded from "
             f"it, and programs are compiled again; `chmod go-w {path}` makes it yours alone"
         )
 

@@ -154,11 +154,11 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
 
 def _constants(package: Package) -> str:
     """Say which numbers of the robot are in the code."""
-    given = package.wanted.parameters
-    if not given:
+    groups = package.wanted.parameters
+    if not groups:
         return "The robot's geometry, inertia and friction are constants in the code."
     return (
-        f"The robot's numbers of {', '.join(given)} are given at run time, the others are constants in the "
+        f"The robot's numbers of {', '.join(groups)} are given at run time, the others are constants in the "
         "code: call the function that ends in `prepare` once for every set of them, and give what it finds, "
         "`prepared`, to the function of a state."
     )

@@ -59,8 +59,8 @@ class Compiler:
         """
         done = run_within([*self.command, *arguments], folder, seconds)
         if done.returncode != 0:
-            said = done.stderr.strip() or done.stdout.strip()
-            first = next((line for line in said.splitlines() if "error" in line.lower()), said[:200])
+            message = done.stderr.strip() or done.stdout.strip()
+            first = next((line for line in message.splitlines() if "error" in line.lower()), message[:200])
             raise ExportError(first.strip() or f"{self.name} fails")
 
     def works(self) -> bool:
@@ -87,11 +87,11 @@ def find_compiler(language: str = "c", command: str | None = None) -> Compiler |
     """
     variable, others = _NAMES[language]
     named = command or os.environ.get(variable)
-    for words in [named] if named else others:
+    for candidate in [named] if named else others:
         try:
-            parts = shlex.split(words)
+            parts = shlex.split(candidate)
         except ValueError:
-            parts = [words]
+            parts = [candidate]
         program = shutil.which(parts[0]) if parts else None
         if program is not None:
             return Compiler(language, (program, *parts[1:]))

@@ -7,7 +7,7 @@ every function, over whole and broken tiles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nacelle.emit.c.parts import call
 from nacelle.emit.c.target import framed
@@ -20,6 +20,7 @@ from nacelle.export.about import TRIAL, Package, count_text, readme
 from nacelle.export.c.package import LIBRARY
 from nacelle.export.c.self_test import CHECKS, ENDS, data_tables, entry_ending, error_limit, error_scale
 from nacelle.export.entry import Entry
+from nacelle.export.target import PRECISIONS, ExportTarget
 from nacelle.export.vectors import CAP, ClosedLegs, Vectors, closed_words
 
 # ---- the CMake file
@@ -149,11 +150,11 @@ def _pair(a: KernelArgument, real: str) -> list[str]:
 
 def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     """The function that evaluates a program: the tiled kernel where it can run, else the plain one."""
-    own = [a for a in layout.inputs if a.size]
+    inputs = [a for a in layout.inputs if a.size]
     written = [a for a in layout.outputs if a.size]
     size = layout.options.bytes
     ends = [text for a in written for text in (a.name, f"{a.name}_ld")]
-    plain = [text for a in own for text in (a.name, f"{a.name}_ld")]
+    plain = [text for a in inputs for text in (a.name, f"{a.name}_ld")]
     lines = [
         launch_head(layout, name),
         "{",
@@ -163,16 +164,16 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     ]
     if made.tiled is not None:
         across = THREADS * made.tiled.states
-        lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in own)};"]
-        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*own, *written)]
+        lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in inputs)};"]
+        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*inputs, *written)]
         mapped = [
             f"nc_map_of((CUtensorMap *)&{a.name}_map, {a.name}, {size}, {a.size}, n, {a.name}_ld, {across})"
-            for a in own
+            for a in inputs
         ]
         joint = "\n        && "
         lines += [
             f"    if ({joint.join(['capability >= 90', *aligned, *mapped])}) {{",
-            *_launched(made.tiled, [*(f"{a.name}_map" for a in own), *ends, "n"], across, 8),
+            *_launched(made.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8),
             "    }",
         ]
     lines += [*_launched(made.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
@@ -414,46 +415,52 @@ def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> st
 # ---- the package
 
 
-def cuda_files(
-    package: Package, references: Mapping[str, Vectors], precisions: Sequence[str]
-) -> dict[str, str]:
-    """Write all files of a CUDA package, by their path in it.
+@dataclass(frozen=True)
+class CudaTarget(ExportTarget):
+    """A package of CUDA; its self-test is compiled as C++ and run on the host."""
 
-    Args:
-        package: what is exported.
-        references: reference vectors by label.
-        precisions: "double", "float", or both.
-    """
-    sources: dict[str, str] = {}
-    notes: dict[str, list[str]] = {}
-    declared: list[str] = []
-    for entry in package.entries:
-        for real in precisions:
-            name = f"{package.name}_{entry_ending(entry, real)}"
-            options = _options(name, real)
-            layout = array_layout(entry.program, options)
-            made = kernels(entry.program, options)
-            text = made.text + "\n" + launcher(layout, made, name)
-            declared += [*_remark(entry, layout), f"{launch_head(layout, name)};", ""]
-            if entry.closes:
-                driver = newton_kernel(entry.program, options)
-                text += "\n" + driver.text + "\n" + newton_launcher(driver, real, f"{name}_newton")
-                declared += [*_NEWTON, f"{newton_prototype(real, f'{name}_newton')};", ""]
-            sources[f"{name}.cu"] = _source(package, text)
-            used = made.tiled or made.plain
-            notes.setdefault(entry.label, []).append(f"In {real}: {_note(used)}")
-    name = package.name
-    closed = next((found.closed for found in references.values() if found.closed is not None), None)
-    files = {f"include/{name}.h": _header(package, declared)}
-    files |= {f"src/{file}": text for file, text in sources.items()}
-    files["src/nacelle_cuda.cuh"] = HEADER.lstrip()
-    files["src/nacelle_launch.cuh"] = LAUNCH_HEADER
-    files["test/self_test.cu"] = self_test(package, references, precisions)
-    files["CMakeLists.txt"] = cmake_file(name, sorted(sources))
-    files["README.md"] = readme(
-        package, _use(package, closed, precisions), {label: " ".join(texts) for label, texts in notes.items()}
-    )
-    return files
+    name = "cuda"
+    refusals = ExportTarget.refusals | {
+        "batch": "batch is an option of C: functions in CUDA are for many states anyway"
+    }
+    precision: str = "both"
+    self_test: bool | None = True
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files."""
+        precisions = PRECISIONS[self.precision]
+        sources: dict[str, str] = {}
+        notes: dict[str, list[str]] = {}
+        declared: list[str] = []
+        for entry in package.entries:
+            for real in precisions:
+                name = f"{package.name}_{entry_ending(entry, real)}"
+                options = _options(name, real)
+                layout = array_layout(entry.program, options)
+                made = kernels(entry.program, options)
+                text = made.text + "\n" + launcher(layout, made, name)
+                declared += [*_remark(entry, layout), f"{launch_head(layout, name)};", ""]
+                if entry.closes:
+                    driver = newton_kernel(entry.program, options)
+                    text += "\n" + driver.text + "\n" + newton_launcher(driver, real, f"{name}_newton")
+                    declared += [*_NEWTON, f"{newton_prototype(real, f'{name}_newton')};", ""]
+                sources[f"{name}.cu"] = _source(package, text)
+                used = made.tiled or made.plain
+                notes.setdefault(entry.label, []).append(f"In {real}: {_note(used)}")
+        name = package.name
+        closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
+        files = {f"include/{name}.h": _header(package, declared)}
+        files |= {f"src/{file}": text for file, text in sources.items()}
+        files["src/nacelle_cuda.cuh"] = HEADER.lstrip()
+        files["src/nacelle_launch.cuh"] = LAUNCH_HEADER
+        files["test/self_test.cu"] = self_test(package, references, precisions)
+        files["CMakeLists.txt"] = cmake_file(name, sorted(sources))
+        files["README.md"] = readme(
+            package,
+            _use(package, closed, precisions),
+            {label: " ".join(texts) for label, texts in notes.items()},
+        )
+        return files
 
 
 def _note(used: Launch) -> str:

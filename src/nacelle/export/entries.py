@@ -128,13 +128,13 @@ def package_name(robot: Robot, name: str | None) -> str:
                 "letter first, and no word of C, Python or CMake"
             )
         return name
-    made = identifier(robot.name, "robot")
-    if made.lower() in _TAKEN:
-        made = f"{made}_robot"
-    if len(made) <= LONGEST:
-        return made
+    base = identifier(robot.name, "robot")
+    if base.lower() in _TAKEN:
+        base = f"{base}_robot"
+    if len(base) <= LONGEST:
+        return base
     digest = hashlib.sha256(robot.name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-    return f"{made[: LONGEST - 7].rstrip('_')}_{digest}"
+    return f"{base[: LONGEST - 7].rstrip('_')}_{digest}"
 
 
 def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
@@ -144,29 +144,29 @@ def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
             f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
             "geometry out of the parameters"
         )
-    made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
-    made += _loop(robot, prefix, wanted)
-    rigid = [entry for entry in made if entry.model is None or entry.model.name not in ELASTIC_NAMES]
+    result = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
+    result += _loop(robot, prefix, wanted)
+    rigid = [entry for entry in result if entry.model is None or entry.model.name not in ELASTIC_NAMES]
     if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
-        return made
-    return [_closing(robot, prefix), *made]
+        return result
+    return [_closing(robot, prefix), *result]
 
 
 def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a controller and of a plant."""
     if not wanted.loop:
         return []
-    made = [assembly_entry(robot, prefix, wanted.wrong)]
+    result = [assembly_entry(robot, prefix, wanted.wrong)]
     if wanted.controller is not None:
         if wanted.controller.robot.hash != robot.hash:
             raise ExportError(
                 f"the controller {wanted.controller.name} has another model than {robot.name} as it is "
                 "exported: write two packages, with names of their own, and link both"
             )
-        made += controller_entries(wanted.controller, prefix, wanted.wrong)
+        result += controller_entries(wanted.controller, prefix, wanted.wrong)
     if wanted.plant:
-        made += plant_entries(robot, prefix, Physics(wanted.friction, wanted.smooth))
-    return made
+        result += plant_entries(robot, prefix, Physics(wanted.friction, wanted.smooth))
+    return result
 
 
 def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
@@ -213,18 +213,18 @@ def _prepared(
     names, values = numbers.names(*groups), numbers.vector(*groups)
     parts = specification.split()
     prepared = parts.prologue.evaluate(values.tolist())
-    listed = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
-    said = {
+    numbers_text = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
+    labels = {
         **words(source_model),
-        "parameters": f"numbers of the robot in SI units, in this order, here as described: {listed}",
+        "parameters": f"numbers of the robot in SI units, in this order, here as described: {numbers_text}",
         "prepared": f"what {prefix}_{label}_prepare makes of the robot's numbers",
     }
     first = replace(parts.prologue, name=f"{prefix}_{label}_prepare")
     second = replace(parts.body, name=f"{prefix}_{label}")
     about = f"what {label} needs of the robot's numbers; to be called once for every set of them"
     return [
-        Entry(f"{label}_prepare", about, first, said, source_model, {"parameters": tuple(values.tolist())}),
-        Entry(label, title, second, said, source_model, {"prepared": tuple(map(float, prepared))}),
+        Entry(f"{label}_prepare", about, first, labels, source_model, {"parameters": tuple(values.tolist())}),
+        Entry(label, title, second, labels, source_model, {"prepared": tuple(map(float, prepared))}),
     ]
 
 
@@ -234,11 +234,11 @@ def _restricted(
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
     def restricted(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
-        given = dict(zip(shapes, arrays, strict=True))
-        values = [given.get(key, np.zeros(shape)) for key, shape in source_model.inputs.items()]
+        inputs = dict(zip(shapes, arrays, strict=True))
+        values = [inputs.get(key, np.zeros(shape)) for key, shape in source_model.inputs.items()]
         results = dict(source_model.function(robot, *values, **options))
-        if "y" in given and "branch" in keep and branch_of(robot).size:
-            results["branch"] = branch_signs(robot, given["x"], given["y"], wrong)["branch"]
+        if "y" in inputs and "branch" in keep and branch_of(robot).size:
+            results["branch"] = branch_signs(robot, inputs["x"], inputs["y"], wrong)["branch"]
         return {key: results[key] for key in keep if key in results}
 
     return declared_like(source_model.function)(restricted)
@@ -248,13 +248,13 @@ def _closing(robot: Robot, prefix: str) -> Entry:
     shapes = input_shapes(closing_step, robot)
     assert shapes is not None
     program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
-    said = {
+    labels = {
         "y": "what iteration finds: joints of legs without a closed form; last, angles that count turns",
         "x": pose_words(robot),
         "dy": "step of y",
         "error": "how far the loops are open, relative to their size",
     }
-    return Entry(CLOSING, _TITLES[CLOSING], program, said, None, driver="newton")
+    return Entry(CLOSING, _TITLES[CLOSING], program, labels, None, driver="newton")
 
 
 def words(source_model: Model) -> dict[str, str]:
@@ -263,8 +263,8 @@ def words(source_model: Model) -> dict[str, str]:
     layout = layout_of(robot.motion)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     columns = ", ".join(layout.v_names)
-    said = dict(source_model.meaning)
-    said |= {
+    labels = dict(source_model.meaning)
+    labels |= {
         "x": pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",
         "active": f"coordinates of the actuators {drives}; rad, m",
@@ -276,9 +276,9 @@ def words(source_model: Model) -> dict[str, str]:
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
     }
     owners = ", ".join(margin_names(mechanism_of(robot)))
-    said["margins"] = (
+    labels["margins"] = (
         f"reach margins ({owners}): above 0 where the leg can be closed, 0 at a serial singularity"
     )
     loops = ", ".join(branch_of(robot).names)
-    said["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
-    return said
+    labels["branch"] = f"above 0 on the branch of the reference pose, 1 in it ({loops})"
+    return labels

@@ -62,8 +62,8 @@ class Entry:
         order = schedule(self.program)
         last = last_uses(self.program, order)
         change = [0] * (len(order) + 1)
-        for place, k in enumerate(order):
-            change[place] += 1
+        for position, k in enumerate(order):
+            change[position] += 1
             change[last[k]] -= 1
         return max(accumulate(change), default=0)
 

@@ -9,8 +9,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from nacelle.export.about import TRIAL, Package
 from nacelle.export.entries import check_wanted, entries, package_name
 from nacelle.export.entry import Wanted
 from nacelle.export.loop import gains_of, memory_of
-from nacelle.export.states import SampleStates, seeded_states
+from nacelle.export.states import seeded_states
+from nacelle.export.target import PRECISIONS, ExportTarget
 from nacelle.export.trial import Trial, try_package
 from nacelle.export.vectors import relation_error, vectors
 from nacelle.files import write_whole
@@ -37,13 +40,30 @@ MANIFEST = "nacelle.json"
 """The file that says what a package holds, and which files are its own."""
 
 
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Say of errors of the system that something cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def _require_folder(folder: Path, out: Path) -> None:
+    """Require the folder in which something is written."""
+    if not folder.is_dir():
+        raise ExportError(f"there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ExportError(f"cannot write {out}: {folder} is not writable")
+
+
 def check_folder(out: Path, force: bool) -> None:
     """Say before the work is done that a folder cannot be written.
 
     Raises:
         ExportError: if it is a file, holds something, or its parent is missing.
     """
-    try:
+    with _writing(out):
         if out.is_dir():
             if any(out.iterdir()) and not force:
                 raise ExportError(
@@ -51,13 +71,7 @@ def check_folder(out: Path, force: bool) -> None:
                 )
         elif out.exists() or out.is_symlink():
             raise ExportError(f"{out} is no folder; it is left as it is")
-        elif not out.parent.is_dir():
-            raise ExportError(f"there is no folder {out.parent}")
-        place = out if out.is_dir() else out.parent
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise ExportError(f"cannot write {out}: {place} is not writable")
-    except OSError as error:
-        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+        _require_folder(out if out.is_dir() else out.parent, out)
 
 
 def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
@@ -70,7 +84,7 @@ def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
         ExportError: if it cannot be written.
     """
     check_folder(out, force)
-    try:
+    with _writing(out):
         stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
         try:
             for name, text in files.items():
@@ -84,8 +98,6 @@ def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
                 stage.rename(out)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-    except OSError as error:
-        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
 
 
 def check_file(out: Path, ending: str, force: bool) -> None:
@@ -96,17 +108,12 @@ def check_file(out: Path, ending: str, force: bool) -> None:
     """
     if out.suffix != ending:
         raise ExportError(f"{out} is to end in {ending}")
-    try:
+    with _writing(out):
         if out.is_dir():
             raise ExportError(f"{out} is a folder; it is left as it is")
         if (out.exists() or out.is_symlink()) and not force:
             raise ExportError(f"{out} is there already; it is left as it is (force replaces it)")
-        if not out.parent.is_dir():
-            raise ExportError(f"there is no folder {out.parent}")
-        if not os.access(out.parent, os.W_OK | os.X_OK):
-            raise ExportError(f"cannot write {out}: {out.parent} is not writable")
-    except OSError as error:
-        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+        _require_folder(out.parent, out)
 
 
 def write_file(out: Path, content: bytes) -> None:
@@ -115,10 +122,8 @@ def write_file(out: Path, content: bytes) -> None:
     Raises:
         ExportError: if it cannot be written.
     """
-    try:
+    with _writing(out):
         write_whole(out, content)
-    except OSError as error:
-        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
 
 
 def _umask() -> int:
@@ -144,23 +149,24 @@ def _earlier(out: Path) -> set[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     root = out.resolve()
-    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    files = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
     # Nothing outside the folder is ever touched.
-    return {name for name in listed if root in (root / name).resolve().parents}
+    return {name for name in files if root in (root / name).resolve().parents}
 
 
 # ---- exporting
 
 
-TARGETS = ("c", "cuda", "numpy", "casadi", "fmi")
-_TRIED = ("c", "cuda")
+_TARGETS = {
+    "c": "nacelle.export.c.package.CTarget",
+    "cuda": "nacelle.export.cuda.CudaTarget",
+    "numpy": "nacelle.export.python.NumpyTarget",
+    "casadi": "nacelle.export.python.CasadiTarget",
+    "fmi": "nacelle.export.fmi.package.FmiTarget",
+}
+TARGETS = tuple(_TARGETS)
 ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
 """Formats of the robot itself, which `nacelle.export_robot` writes."""
-PRECISIONS: dict[str, tuple[str, ...]] = {
-    "double": ("double",),
-    "float": ("float",),
-    "both": ("double", "float"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +200,14 @@ class Export(Shown):
             "name": self.name,
             "target": self.target,
             "files": list(self.files),
-            "functions": {label: {"total": own.total, **asdict(own)} for label, own in self.counts.items()},
+            "functions": {label: {"total": n.total, **asdict(n)} for label, n in self.counts.items()},
             **({} if self.self_test is None else {"self_test": self.self_test.data}),
         }
 
     @property
     def lines(self) -> list[str]:
         """What was written in words: operations of every function, the self-test, the files."""
-        lines = [f"{self.name} {label}: {own}" for label, own in self.counts.items()]
+        lines = [f"{self.name} {label}: {count}" for label, count in self.counts.items()]
         if self.target == "fmi":
             built = [file.split("/")[1] for file in self.files if file.startswith("binaries/")]
             what = (
@@ -224,13 +230,9 @@ def export(
     smooth: float | None = None,
     bare: bool = False,
     parameters: str | Sequence[str] = (),
-    controller: Controller | None = None,
-    plant: bool = False,
-    precision: str = "both",
-    batch: bool = False,
     name: str | None = None,
     force: bool = False,
-    self_test: bool = True,
+    **options: Any,
 ) -> Export:
     """Write models of a robot as a package: source, documentation, and a self-test with reference vectors.
 
@@ -247,35 +249,21 @@ def export(
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them. Constants
             if empty.
-        controller: a controller of the robot, as a struct of the caller with reset and step; in C and FMUs.
-        plant: whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
-            steps, encoders, start at a pose; in C and FMUs.
-        precision: of C and CUDA: "double", "float" or "both"; the other targets compute in double.
-        batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
         force: whether to replace a package in a folder that holds something; other files in it stay.
-        self_test: of C and CUDA: whether the self-test is compiled and run before anything is written, CUDA
-            as C++ on the host. The package says whether it has been run: not so where there is no compiler
-            ($CC or cc, $CXX or c++).
+        **options: of the target. C and CUDA: `precision`, "double", "float" or "both" (the others compute in
+            double), and `self_test`: whether the self-test is compiled and run before anything is written,
+            CUDA as C++ on the host. C: `batch`, whether there are entries for many samples too. C and FMUs:
+            `controller`, a controller of the robot, as a struct of the caller with reset and step; `plant`,
+            whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
+            steps, encoders, start at a pose.
 
     Raises:
         ExportError: if a model, target or option is unknown, the self-test fails, or the folder cannot be
             written.
         KinematicsError: if the robot has no such model.
     """
-    if target in ROBOT_TARGETS:
-        raise ExportError(f"{target} is a format of the robot, not of its models: export_robot writes it")
-    if target not in TARGETS:
-        hint = did_you_mean(target, (*TARGETS, *ROBOT_TARGETS))
-        raise ExportError(f"no target is called {target!r}; {hint}")
-    if precision not in PRECISIONS:
-        raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
-    if target not in ("c", "cuda") and (precision == "float" or batch):
-        raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
-    if target == "cuda" and batch:
-        raise ExportError("batch is an option of C: functions in CUDA are for many states anyway")
-    if target not in ("c", "fmi") and (controller is not None or plant):
-        raise ExportError(f"controllers and plants are written in C; the target {target} has models alone")
+    chosen = _target(target, options)
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
     groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
     wanted = Wanted(
@@ -285,8 +273,8 @@ def export(
         smooth,
         bool(bare),
         tuple(group for group in groups if group),
-        controller,
-        bool(plant),
+        chosen.controller,
+        bool(chosen.plant),
     )
     prefix = package_name(robot, name)
     if target == "fmi" or wanted.loop:
@@ -298,20 +286,31 @@ def export(
     folder = Path(out)
     check_folder(folder, force)
     states = seeded_states(robot, friction=wanted.friction, smooth=wanted.smooth)
-    precisions = PRECISIONS[precision] if target in ("c", "cuda") else ("double",)
-    if "float" in precisions and branch_of(robot).relations:
+    if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         wanted = replace(wanted, wrong=relation_error(states))
     package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
-    files = _files(package, states, target, precisions, batch)
+    files = chosen.files(package, {entry.label: vectors(entry, states) for entry in package.entries})
     trial = None
-    if target in _TRIED:
-        trial = try_package(prefix, target, files) if self_test else Trial(reason="it was left out")
+    if chosen.self_test is not None:
+        trial = try_package(prefix, target, files) if chosen.self_test else Trial(reason="it was left out")
         files["README.md"] = files["README.md"].replace(TRIAL, trial.sentence)
-    manifest = _manifest(package, target, precision, files, trial)
+    manifest = _manifest(package, chosen, files, trial)
     files[MANIFEST] = json.dumps(manifest, indent=2) + "\n"
     write_folder(folder, files, force)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, target, folder, tuple(sorted(files)), counts, trial)
+
+
+def _target(name: str, options: Mapping[str, Any]) -> ExportTarget:
+    """The target of a name, with its options."""
+    if name in ROBOT_TARGETS:
+        raise ExportError(f"{name} is a format of the robot, not of its models: export_robot writes it")
+    if name not in TARGETS:
+        hint = did_you_mean(name, (*TARGETS, *ROBOT_TARGETS))
+        raise ExportError(f"no target is called {name!r}; {hint}")
+    module, _, kind = _TARGETS[name].rpartition(".")
+    result: ExportTarget = getattr(import_module(module), kind).with_options(options)
+    return result
 
 
 def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> Export:
@@ -332,35 +331,8 @@ def _version() -> str:
     return version("nacelle")
 
 
-def _files(
-    package: Package, states: SampleStates, target: str, precisions: Sequence[str], batch: bool
-) -> dict[str, str]:
-    """Compute the reference vectors and write the texts."""
-    references = {entry.label: vectors(entry, states) for entry in package.entries}
-    if target == "c":
-        from nacelle.export.c.package import c_files
-        from nacelle.export.vectors import record
-
-        controller = package.wanted.controller
-        iterated = package.iterated
-        closed = None if iterated is None else references[iterated.label].closed
-        samples = None if controller is None else record(controller, package.entries, closed)
-        return c_files(package, references, precisions, batch, samples)
-    if target == "cuda":
-        from nacelle.export.cuda import cuda_files
-
-        return cuda_files(package, references, precisions)
-    if target == "numpy":
-        from nacelle.export.python import numpy_files
-
-        return numpy_files(package, references)
-    from nacelle.export.python import casadi_files
-
-    return casadi_files(package, references)
-
-
 def _manifest(
-    package: Package, target: str, precision: str, files: Mapping[str, str], trial: Trial | None
+    package: Package, target: ExportTarget, files: Mapping[str, str], trial: Trial | None
 ) -> dict[str, Any]:
     tried = {} if trial is None else {"self_test": trial.data}
     return {
@@ -368,8 +340,8 @@ def _manifest(
         "robot": package.robot.name,
         "hash": package.robot.described.hash,
         "name": package.name,
-        "target": target,
-        "precision": precision if target in ("c", "cuda") else "double",
+        "target": target.name,
+        "precision": target.precision,
         "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
         "parameters": list(package.wanted.parameters),
@@ -388,8 +360,8 @@ def _controller(controller: Controller | None) -> dict[str, Any] | None:
     if controller is None:
         return None
     parts = {"memory": memory_of(controller), "gains": gains_of(controller)}
-    places = {
+    spans = {
         what: {name: [fields.place(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()
     }
-    return {"name": controller.name, "period": controller.period, **places}
+    return {"name": controller.name, "period": controller.period, **spans}

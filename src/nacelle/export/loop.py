@@ -42,7 +42,7 @@ def pose_entry(
     label: str,
     title: str,
     function: Callable[..., Any],
-    words: Mapping[str, str],
+    labels: Mapping[str, str],
     **more: tuple[int, ...],
 ) -> Entry:
     """The entry of a function of (robot, x, y, ...): without y where nothing is found by iteration.
@@ -53,7 +53,7 @@ def pose_entry(
         label: name behind the prefix.
         title: what it computes.
         function: the function.
-        words: what its inputs and outputs are.
+        labels: what its inputs and outputs are.
         **more: shapes of what it takes beside x and y.
     """
     mechanism = mechanism_of(robot)
@@ -63,7 +63,7 @@ def pose_entry(
 
     unknown = {"y": (mechanism.ny,)} if mechanism.ny else {}
     program = make_program(called, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
-    return Entry(label, title, replace(program, name=f"{prefix}_{label}"), words, None)
+    return Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, None)
 
 
 def smallest_reach(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, Array]:
@@ -77,13 +77,13 @@ def smallest_reach(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, 
 
 def assembly_entry(robot: Robot, prefix: str, wrong: float = WRONG) -> Entry:
     """The function that says whether a pose is reached; relations of unknowns may be off by `wrong`."""
-    words = {
+    labels = {
         "x": pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",
         "margin": "above 0 where the robot reaches the pose, assembled as in the reference pose",
     }
     title = "whether a pose is reached: the smallest reach margin, or number of the branch"
-    return pose_entry(robot, prefix, ASSEMBLY, title, partial(smallest_reach, wrong=wrong), words)
+    return pose_entry(robot, prefix, ASSEMBLY, title, partial(smallest_reach, wrong=wrong), labels)
 
 
 # ---- the controller: its law, and its memory at rest
@@ -123,7 +123,7 @@ def _law(controller: Controller, prefix: str, wrong: float) -> Entry:
         "gains": (gains_of(controller).size,),
     }
     drives = ", ".join(actuator.name for actuator in robot.actuators)
-    words = {
+    labels = {
         "z": "memory before the sample",
         "q": f"readings of the actuators {drives}; rad, m; NaN where there is none",
         "x": f"desired {pose_words(robot)}",
@@ -135,7 +135,7 @@ def _law(controller: Controller, prefix: str, wrong: float) -> Entry:
     }
     program = replace(make_program(_unpacked(kind, wrong), robot, shapes), name=f"{prefix}_{LAW}")
     title = f"a sample of the controller {controller.name}, without a look at what it finds"
-    return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, program, states))
+    return Entry(LAW, title, program, labels, None, at=lambda states: _inputs(controller, program, states))
 
 
 def _unpacked(kind: ControllerKind, wrong: float) -> Callable[..., Any]:
@@ -155,12 +155,12 @@ def _rest(controller: Controller, prefix: str) -> Entry:
     def rest(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
         return {"memory": kind.memory(robot).join(kind.start(robot, x, y))}
 
-    words = {
+    labels = {
         "x": pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",
         "memory": "memory of the controller at rest at the pose",
     }
-    return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, words)
+    return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, labels)
 
 
 def _inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
@@ -171,11 +171,11 @@ def _inputs(controller: Controller, program: Program, states: SampleStates) -> M
     q = q + _AWAY * rng.uniform(-1.0, 1.0, q.shape)
     starts = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
     gains = np.tile(controller.gains, (len(q), 1))
-    given = [q, states.x, states.v, states.a, gains]
-    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(starts, *given, strict=True)]
+    tables = [q, states.x, states.v, states.a, gains]
+    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(starts, *tables, strict=True)]
     z = np.array(first, dtype=float)[:, q.shape[1] :]
     later = q + _NOISE * rng.uniform(-1.0, 1.0, q.shape)
-    return dict(zip(("z", "q", "x", "v", "a", "gains"), (z, later, *given[1:]), strict=True))
+    return dict(zip(("z", "q", "x", "v", "a", "gains"), (z, later, *tables[1:]), strict=True))
 
 
 # ---- the robot as a plant: its flow, what its encoders show, its state at a pose
@@ -190,7 +190,7 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     quat_0 = reference_orientation(mechanism_of(robot))
     size, m = state_size(robot), (len(robot.actuators),)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
-    words = {
+    labels = {
         "state": _state_words(robot),
         "tau": f"forces of the actuators {drives}; N, N m",
         "derivative": "derivative of the state by time",
@@ -205,7 +205,7 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     ) -> Entry:
         program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
         return Entry(
-            label, title, program, words, None, at=_with_forces if driver else _states, driver=driver
+            label, title, program, labels, None, at=_with_forces if driver else _states, driver=driver
         )
 
     def derivative(robot: Robot, s: Array, tau: Array) -> dict[str, Array]:
@@ -232,7 +232,7 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
         made("plant_encoders", "what the encoders show", encoders, {"state": size}),
         made("plant_pose", "pose and twist of the platform", pose, {"state": size}),
         pose_entry(
-            robot, prefix, STATE, "the state at a pose and a twist", state, words, v=(robot.motion.n,)
+            robot, prefix, STATE, "the state at a pose and a twist", state, labels, v=(robot.motion.n,)
         ),
     ]
 

@@ -16,6 +16,7 @@ from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python.arrays import statements
 from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, readme, watch_words
 from nacelle.export.entry import Entry
+from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import Vectors
 from nacelle.program.program import Variable, spans
 from nacelle.spatial.scalar import Array
@@ -66,11 +67,11 @@ class Arguments:
         return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
 
     def _line(self, name: str, variable: Variable, batch: str) -> str:
-        said = remark(self.entry.words.get(variable.name, ""))
+        description = remark(self.entry.words.get(variable.name, ""))
         # The name as it was, where it had to be changed.
         called = f"{remark(variable.name)}, " if remark(variable.name) != name else ""
         shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
-        return f"    {name}: {called}({shape})" + (f"; {said}." if said else ".")
+        return f"    {name}: {called}({shape})" + (f"; {description}." if description else ".")
 
 
 # ---- the self-test
@@ -247,17 +248,24 @@ def evaluate(label, inputs):
 '''
 
 
-def numpy_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
-    """Write all files of a NumPy package, by their path in it."""
-    name = package.name
-    about = (
-        f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
-        "broadcast, and compute in double. A function with one result gives an array, others give a dict "
-        "of arrays by name."
-    )
-    iterated = f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
-    files = {f"{name}.py": _numpy_module(package)}
-    return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
+class NumpyTarget(ExportTarget):
+    """A module that needs NumPy alone."""
+
+    name = "numpy"
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files."""
+        name = package.name
+        about = (
+            f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
+            "broadcast, and compute in double. A function with one result gives an array, others give a dict "
+            "of arrays by name."
+        )
+        iterated = (
+            f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
+        )
+        files = {f"{name}.py": _numpy_module(package)}
+        return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
 
 
 def _numpy_module(package: Package) -> str:
@@ -285,20 +293,20 @@ def _functions(entry: Entry) -> list[str]:
     """The body over a tile, and the function that users call."""
     program, names = entry.program, Arguments(entry)
     columns = [f"columns[{k}]" for k in range(program.input_size)]
-    made, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
+    body, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
     lines = ["", f"def _{entry.label}(columns, out):", '    """Evaluate a tile."""']
-    lines += [f"    {line}" for line in made]
+    lines += [f"    {line}" for line in body]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
     lines += ["", "", f"def {entry.label}({', '.join(names.inputs)}):"]
     lines += names.docstring("Give", "...")
-    given = ", ".join(
+    inputs = ", ".join(
         f"({name}, {variable.shape!r})" for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
     results = [
         f'("{name}", {variable.shape!r})'
         for name, variable in zip(names.outputs, program.outputs, strict=True)
     ]
-    call = f"_run(_{entry.label}, [{given}], [{', '.join(results)}])"
+    call = f"_run(_{entry.label}, [{inputs}], [{', '.join(results)}])"
     if len(names.outputs) == 1:
         call += f'["{names.outputs[0]}"]'
     return [*lines, f"    return {call}", ""]
@@ -345,23 +353,28 @@ def evaluate(label, inputs):
 '''
 
 
-def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
-    """Write all files of a CasADi package, by their path in it."""
-    module = f"{package.name}_casadi"
-    about = [
-        f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
-        f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
-        "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
-        "The counts below are those of the programs as written; CasADi may rewrite products with "
-        "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal control "
-        "export with `smooth`.",
-    ]
-    iterated = (
-        "`close_legs()` gives the Newton step dy and the error at y and x. In an optimal control problem "
-        "make y a variable with the constraint dy = 0."
-    )
-    files = {f"{module}.py": _casadi_module(package)}
-    return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
+class CasadiTarget(ExportTarget):
+    """A module that builds functions of CasADi."""
+
+    name = "casadi"
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files."""
+        module = f"{package.name}_casadi"
+        about = [
+            f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
+            f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
+            "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
+            "The counts below are those of the programs as written; CasADi may rewrite products with "
+            "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal "
+            "control export with `smooth`.",
+        ]
+        iterated = (
+            "`close_legs()` gives the Newton step dy and the error at y and x. In an optimal control problem "
+            "make y a variable with the constraint dy = 0."
+        )
+        files = {f"{module}.py": _casadi_module(package)}
+        return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
 
 
 def _casadi_module(package: Package) -> str:
@@ -375,26 +388,24 @@ def _casadi_module(package: Package) -> str:
 
 def _function(package: Package, entry: Entry) -> list[str]:
     program, names = entry.program, Arguments(entry)
-    scalars = [
-        f"inputs[{k}][{place}]" for k, variable in enumerate(program.inputs) for place in _places(variable)
-    ]
-    made, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
+    scalars = [f"inputs[{k}][{at}]" for k, variable in enumerate(program.inputs) for at in _places(variable)]
+    body, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
     lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
     lines += [*names.docstring("Build"), "    import casadi", ""]
     symbols = ", ".join(
         f'casadi.SX.sym("{name}", {_rows(variable)}, {_columns(variable)})'
         for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
-    lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in made), "    outputs = []"]
-    for variable, place in spans(program.outputs):
+    lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in body), "    outputs = []"]
+    for variable, at in spans(program.outputs):
         rows, columns = _rows(variable), _columns(variable)
-        flat = f"casadi.vertcat({', '.join(results[place])})"
+        flat = f"casadi.vertcat({', '.join(results[at])})"
         # CasADi counts column by column.
         shaped = flat if columns == 1 else f"casadi.reshape({flat}, {columns}, {rows}).T"
         lines.append(f"    outputs.append({shaped})")
     name = f"{package.name}_{entry.label}"
-    said = f"{names.inputs!r}, {names.outputs!r}"
-    return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {said})', ""]
+    io_names = f"{names.inputs!r}, {names.outputs!r}"
+    return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {io_names})', ""]
 
 
 def _rows(variable: Variable) -> int:

@@ -197,16 +197,16 @@ def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
     return Trial(compiler=compiler.version, host=target == "cuda")
 
 
-def _not_run(compiler: Compiler, said: str) -> Trial:
+def _not_run(compiler: Compiler, message: str) -> Trial:
     """A compiler without programs that run does not count; one that works has refused the package."""
     if not compiler.works():
         return Trial(reason=f"the compiler {compiler.name} makes no program that runs here")
-    raise ExportError(f"the package does not compile with {compiler.name}, and nothing is written: {said}")
+    raise ExportError(f"the package does not compile with {compiler.name}, and nothing is written: {message}")
 
 
 def _failure(compiler: Compiler, printed: str, status: int) -> str:
     """Which function is worst, in which precision, and what may help."""
-    bad = [(found[1], found[2], float(found[3]), float(found[4])) for found in _BAD.finditer(printed)]
+    bad = [(match[1], match[2], float(match[3]), float(match[4])) for match in _BAD.finditer(printed)]
     if not bad:
         return (
             f"the self-test of the package ends with status {status} ({compiler.version}): nothing is written"

@@ -143,8 +143,8 @@ def vectors(entry: Entry, states: SampleStates) -> Vectors:
     outputs = _split(program, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in outputs.items()}
     tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in TYPES.items()}
-    found = Vectors(inputs, outputs, scale, tolerance)
-    return replace(found, closed=_closed_legs(entry, states.robot, found)) if entry.closes else found
+    result = Vectors(inputs, outputs, scale, tolerance)
+    return replace(result, closed=_closed_legs(entry, states.robot, result)) if entry.closes else result
 
 
 def away(states: SampleStates) -> Array:
@@ -175,10 +175,10 @@ def relation_error(states: SampleStates) -> float:
     return float(f"{3.0 * TOLERANCES['float'] * most:.1e}")
 
 
-def _closed_legs(entry: Entry, robot: Robot, found: Vectors) -> ClosedLegs:
+def _closed_legs(entry: Entry, robot: Robot, reference: Vectors) -> ClosedLegs:
     """What the iteration finds from the starts among vectors, with 50 digits, and how exactly."""
-    x, rows = found.inputs["x"], []
-    for start, pose in zip(found.inputs["y"], x, strict=True):
+    x, rows = reference.inputs["x"], []
+    for start, pose in zip(reference.inputs["y"], x, strict=True):
         y = start
         for _ in range(CAP):
             step = np.array(precise.evaluate(entry.program, [*y.tolist(), *pose.tolist()])[: y.size])
@@ -189,12 +189,12 @@ def _closed_legs(entry: Entry, robot: Robot, found: Vectors) -> ClosedLegs:
     y = np.array(rows)
     # An unknown is not known better than to its own rounding.
     condition = np.maximum(closing_condition(robot, x, y), np.abs(y))
-    rounding = {real: found.tolerance[real]["error"] * found.scale["error"] for real in TYPES}
+    rounding = {real: reference.tolerance[real]["error"] * reference.scale["error"] for real in TYPES}
     tolerance = {real: float(f"{max(TOLERANCES[real], rounding[real]):.1e}") for real in TYPES}
     limit = {real: float(f"{2.0 * (tolerance[real] + rounding[real]):.1e}") for real in TYPES}
-    starts, steps = np.concatenate(list(found.inputs.values()), axis=1), {}
+    starts, steps = np.concatenate(list(reference.inputs.values()), axis=1), {}
     for real, kind in TYPES.items():
-        off = np.abs(rounded(entry.program, starts, kind)[:, : y.shape[1]] - found.outputs["dy"])
+        off = np.abs(rounded(entry.program, starts, kind)[:, : y.shape[1]] - reference.outputs["dy"])
         steps[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind, _LEAST_GAP)
     return ClosedLegs(y, condition, tolerance, limit, steps)
 
@@ -234,7 +234,7 @@ def rounded(program: Program, rows: Array, kind: Any) -> Array:
 
 def _split(program: Program, values: Array) -> dict[str, Array]:
     """Results (states, all) by output."""
-    return {variable.name: values[:, place] for variable, place in spans(program.outputs)}
+    return {variable.name: values[:, span] for variable, span in spans(program.outputs)}
 
 
 # ---- samples in a row of a controller
@@ -287,21 +287,21 @@ def record(
     inputs = sample_inputs(controller)
     start = inputs["x"][0]
     y = inverse_kinematics(controller.robot, start, limits=False).y
-    given = np.concatenate([start, y])[None]
+    starts = np.concatenate([start, y])[None]
     rows = np.concatenate(list(inputs.values()), axis=1)
-    (wanted,) = _run(controller, programs, given, rows)
+    (wanted,) = _run(controller, programs, starts, rows)
     parts = _parts(controller, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in parts.items()}
-    moved = {} if closed is None else _sensitivity(controller, programs, given, rows)
+    sensitivity = {} if closed is None else _sensitivity(controller, programs, starts, rows)
     tolerance = {}
     for real, kind in TYPES.items():
         with np.errstate(all="ignore"):
-            computed = _parts(controller, _run(controller, programs, given, rows, kind)[0])
+            computed = _parts(controller, _run(controller, programs, starts, rows, kind)[0])
             off = {name: values - parts[name] for name, values in computed.items()}
         worst = {name: float(np.max(np.abs(values), initial=0.0)) for name, values in off.items()}
         tolerance[real] = {name: tolerated(worst[name] / scale[name], kind) for name in parts}
         if closed is not None:
-            for name, most in moved.items():
+            for name, most in sensitivity.items():
                 tolerance[real][name] += float(f"{closed.limit[real] * most / scale[name]:.1e}")
     first, force, memory = wanted
     return RecordedSamples(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
@@ -327,9 +327,9 @@ def sample_inputs(controller: Controller) -> dict[str, Array]:
     quat_0 = reference_orientation(mechanism)
     # Rotations begin at the reference orientation and keep their axis: rates are those of the vector.
     middle = np.array(mechanism.reference[0])
-    angular, place = mechanism.layout.angular, mechanism.layout.quaternion
-    if place is not None and angular is not None:
-        middle = np.concatenate([middle[: place.start], np.zeros(3), middle[place.stop :]])
+    angular, quaternion = mechanism.layout.angular, mechanism.layout.quaternion
+    if quaternion is not None and angular is not None:
+        middle = np.concatenate([middle[: quaternion.start], np.zeros(3), middle[quaternion.stop :]])
     x = np.array([pose_from_coordinates(mechanism, middle + s * way, quat_0) for s in along[0]]).astype(
         np.float32
     )
@@ -356,7 +356,7 @@ class _Run(NamedTuple):
 
 
 def _run(
-    controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array, kind: Any = None
+    controller: Controller, programs: Mapping[str, Program], starts: Array, rows: Array, kind: Any = None
 ) -> list[_Run]:
     """Runs of all samples, for starts x, y (starts, size).
 
@@ -369,8 +369,8 @@ def _run(
             return np.array(exactly, dtype=object)
         return rounded(programs[label], np.asarray(table, dtype=float), kind)
 
-    m, count = len(controller.robot.actuators), len(given)
-    memory = first = evaluate(REST, given)
+    m, count = len(controller.robot.actuators), len(starts)
+    memory = first = evaluate(REST, starts)
     forces, memories = [], []
     for row in rows:
         same = np.tile(np.concatenate([row, controller.gains]), (count, 1))
@@ -383,28 +383,28 @@ def _run(
 
 
 def _sensitivity(
-    controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array
+    controller: Controller, programs: Mapping[str, Program], starts: Array, rows: Array
 ) -> dict[str, float]:
     """By how much forces and parts of the memory move where the loops at the start open by their size."""
     nx = mechanism_of(controller.robot).layout.nx
-    condition = closing_condition(controller.robot, given[:, :nx], given[:, nx:])[0]
+    condition = closing_condition(controller.robot, starts[:, :nx], starts[:, nx:])[0]
     ny = condition.size
-    steps = np.zeros((2 * ny, given.shape[1]))
+    steps = np.zeros((2 * ny, starts.shape[1]))
     steps[:, nx:] = _SAMPLE_DIFFERENCE * np.concatenate([np.eye(ny), -np.eye(ny)])
     with np.errstate(all="ignore"):
-        runs = _run(controller, programs, given + steps, rows, np.float64)
-    found = [_parts(controller, run) for run in runs]
+        runs = _run(controller, programs, starts + steps, rows, np.float64)
+    parts = [_parts(controller, run) for run in runs]
     return {
         name: float(
             np.max(
                 sum(
-                    np.abs(found[j][name] - found[ny + j][name]) * (condition[j] / (2.0 * _SAMPLE_DIFFERENCE))
+                    np.abs(parts[j][name] - parts[ny + j][name]) * (condition[j] / (2.0 * _SAMPLE_DIFFERENCE))
                     for j in range(ny)
                 ),
                 initial=0.0,
             )
         )
-        for name in found[0]
+        for name in parts[0]
     }
 
 

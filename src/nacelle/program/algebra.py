@@ -107,11 +107,11 @@ class Algebra:
             if not factors:
                 return ONE
         key = ("power", *sorted(factors.items()))
-        place = self._places.get(key)
-        if place is None:
-            place = self.new(key)
-            self.power[place] = factors
-        return place
+        item_index = self._places.get(key)
+        if item_index is None:
+            item_index = self.new(key)
+            self.power[item_index] = factors
+        return item_index
 
     def add_atom(self, *atom: Any) -> int:
         """Any other operation on scaled items."""
@@ -206,49 +206,49 @@ def source(graph: Graph, roots: list[int]) -> ReadGraph:
     return ReadGraph(graph, roots, order, [number > 1 for number in uses], alone)
 
 
-def read_algebra(given: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
+def read_algebra(uses: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
     """Read what some roots of a graph need; sums and products used once are merged.
 
     Args:
-        given: the graph and the roots.
+        uses: the graph and the roots.
         keep: whether a scaled value that is used several times stays one item. Otherwise its factor moves
             into all its users, where it may meet others, or cost a product each.
         spread: whether short products that are used several times are merged into their users too, so
             that factoring sees through them; pairing finds them again.
     """
     algebra = Algebra()
-    nodes, shared, alone = given.graph.nodes, given.shared, given.alone
-    place: dict[int, Scaled] = {}
+    nodes, shared, alone = uses.graph.nodes, uses.shared, uses.alone
+    items: dict[int, Scaled] = {}
     one = algebra.constants.one
-    for k in given.order:
+    for k in uses.order:
         node = nodes[k]
         op = node[0]
         if op == "mul" or op == "div":
-            scale, item = _read_product(algebra, node, place, alone, spread)
+            scale, item = _read_product(algebra, node, items, alone, spread)
         elif op == "add" or op == "sub":
-            scale, item = _read_sum(algebra, node, place, alone)
+            scale, item = _read_sum(algebra, node, items, alone)
         elif op == "neg":
-            scale, item = place[node[1]]
+            scale, item = items[node[1]]
             scale = -scale
         elif op == "const":
             scale, item = node[1], ONE
         elif op == "input":
             scale, item = 1.0, algebra.add_atom("input", node[1])
         else:
-            scale, item = 1.0, algebra.add_atom(op, *(place[child] for child in node[1:]))
+            scale, item = 1.0, algebra.add_atom(op, *(items[child] for child in node[1:]))
         if scale != 1.0:
             scale = one(scale)
             if keep and shared[k] and abs(scale) != 1.0 and item != ONE:
                 scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
-        place[k] = scale, item
-    algebra.roots = [place[k] for k in given.roots]
+        items[k] = scale, item
+    algebra.roots = [items[k] for k in uses.roots]
     algebra.prune()
     return algebra
 
 
-def _read_sum(algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool]) -> Scaled:
+def _read_sum(algebra: Algebra, node: tuple[Any, ...], items: dict[int, Scaled], alone: list[bool]) -> Scaled:
     op, first, second = node
-    scale, item = place[first]
+    scale, item = items[first]
     form = algebra.linear.get(item) if alone[first] else None
     if form is None:
         terms = {item: scale}
@@ -256,7 +256,7 @@ def _read_sum(algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled],
         terms = form.copy()
     else:
         terms = {inner: scale * coefficient for inner, coefficient in form.items()}
-    scale, item = place[second]
+    scale, item = items[second]
     if op == "sub":
         scale = -scale
     form = algebra.linear.get(item) if alone[second] else None
@@ -270,24 +270,24 @@ def _read_sum(algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled],
 
 
 def _read_product(
-    algebra: Algebra, node: tuple[Any, ...], place: dict[int, Scaled], alone: list[bool], spread: bool
+    algebra: Algebra, node: tuple[Any, ...], items: dict[int, Scaled], alone: list[bool], spread: bool
 ) -> Scaled:
     op, first, second = node
-    scale, item = place[first]
+    scale, item = items[first]
     product = algebra.power.get(item)
     if product is not None and ((spread and len(product) <= _SHORT) or alone[first]):
         factors = product.copy()
     else:
         factors = {item: 1} if item != ONE else {}
-    own, item = place[second]
+    divisor_scale, item = items[second]
     if op == "mul":
         power = 1
-        scale = scale * own
+        scale = scale * divisor_scale
     else:
         power = -1
-        if own == 0.0:
-            return 1.0, algebra.add_atom("div", place[first], place[second])
-        scale = scale / own
+        if divisor_scale == 0.0:
+            return 1.0, algebra.add_atom("div", items[first], items[second])
+        scale = scale / divisor_scale
     product = algebra.power.get(item)
     if product is not None and ((spread and len(product) <= _SHORT) or alone[second]):
         for inner, exponent in product.items():
@@ -350,8 +350,8 @@ class _Writer:
 
     def _scaled(self, scaled: Scaled) -> int:
         scale, item = scaled
-        place = self.place[item]
-        return place if scale == 1.0 else self.graph.mul(self.graph.const(scale), place)
+        node = self.place[item]
+        return node if scale == 1.0 else self.graph.mul(self.graph.const(scale), node)
 
     def _item(self, item: int) -> int:
         algebra = self.algebra
@@ -368,7 +368,7 @@ class _Writer:
 
     def _linear(self, terms: dict[int, float]) -> int:
         """A sum; terms with the same size of coefficient share one product."""
-        g, places, one = self.graph, self.place, self.algebra.constants.one
+        g, nodes, one = self.graph, self.place, self.algebra.constants.one
         classes: dict[float, list[tuple[bool, int]]] = {}
         constant = 0.0
         for item, c in terms.items():
@@ -387,7 +387,7 @@ class _Writer:
             entries = classes[size]
             entries.sort()
             for negative, item in entries:
-                value = g.neg(places[item]) if negative else places[item]
+                value = g.neg(nodes[item]) if negative else nodes[item]
                 part = value if part is None else g.add(part, value)
             assert part is not None
             if size != 1.0:

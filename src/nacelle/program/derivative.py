@@ -8,14 +8,12 @@ A solve x = A^-1 b is differentiated as a whole, not through its elimination:
 so that derivatives keep the kind of the solve and share its factorisation after lowering. Functions with
 kinks (abs, min, max, where, sign) have the derivative of the branch that is taken, sign and floor have 0.
 
-Derivatives of a program in a direction, as programs of their own.
-
 For a program y = f(x), x and y all inputs and outputs,
 
     tangent      (x, dx)     ->  dy    = J(x) dx         outputs "d_OUTPUT", inputs "d_INPUT"
     cotangent    (x, y_bar)  ->  x_bar = J(x)^T y_bar    outputs "INPUT_bar", inputs "OUTPUT_bar"
 
-J the exact Jacobian (`nacelle.program.derivative`), never formed: three to four times the operations of f,
+J the exact Jacobian, never formed: three to four times the operations of f,
 where the entries of J take as many times as f has inputs or outputs. Both are linear in their direction,
 operation by operation, and are programs: they can be differentiated again.
 """
@@ -92,9 +90,9 @@ def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int |
             if derivative is not None:
                 solved[k] = derivative
         elif op == "entry":
-            _, solution, place = g.nodes[k]
+            _, solution, index = g.nodes[k]
             if solution in solved:
-                _store(g, dot, k, solved[solution][place])
+                _store(g, dot, k, solved[solution][index])
         elif op not in ("const", "input"):
             total: int | None = None
             if any(child in dot for child in g.nodes[k][1:]):
@@ -159,8 +157,8 @@ def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int 
                 _solve_reverse(g, k, entries[k], give)
         elif k in bar:
             if op == "entry":
-                _, solution, place = g.nodes[k]
-                entries.setdefault(solution, {})[place] = bar[k]
+                _, solution, index = g.nodes[k]
+                entries.setdefault(solution, {})[index] = bar[k]
             elif op not in ("const", "input"):
                 for child, slope in partials(g, k):
                     if child in needs:
@@ -202,8 +200,8 @@ def jacobian(trace: Trace, output: str, by: str, mode: str = "auto") -> list[lis
     """
     g = trace.graph
     rows = trace.roots[_place(trace.outputs, output)]
-    place = _place(trace.inputs, by)
-    columns = [g.input(k) for k in range(place.start, place.stop)]
+    span = _place(trace.inputs, by)
+    columns = [g.input(k) for k in range(span.start, span.stop)]
     if mode == "auto":
         mode = "forward" if len(columns) <= len(rows) else "reverse"
     one = g.const(1.0)
@@ -227,9 +225,9 @@ def with_jacobians(trace: Trace, pairs: Sequence[tuple[str, str]], mode: str = "
 
 
 def _place(variables: Sequence[Variable], name: str) -> slice:
-    for variable, place in spans(variables):
+    for variable, span in spans(variables):
         if variable.name == name:
-            return place
+            return span
     raise KeyError(f"no variable {name!r}; known: {', '.join(v.name for v in variables)}")
 
 
@@ -248,17 +246,17 @@ def directional_program(
     """
     graph, roots = graph_of(program)
     moving = [v for v in program.inputs if by is None or v.name in by]
-    seeds, place = {}, program.input_size
+    seeds, index = {}, program.input_size
     for variable, span in spans(program.inputs):
         for k in range(span.start, span.stop if variable in moving else span.start):
-            seeds[graph.input(k)] = graph.input(place)
-            place += 1
+            seeds[graph.input(k)] = graph.input(index)
+            index += 1
     outputs = _named(program.outputs, "d_{}")
-    made = forward(graph, roots, seeds)
+    tangents = forward(graph, roots, seeds)
     if values:
-        outputs, made = (*program.outputs, *outputs), [*roots, *made]
+        outputs, tangents = (*program.outputs, *outputs), [*roots, *tangents]
     inputs = (*program.inputs, *_named(moving, "d_{}"))
-    return _listed(f"{program.name}_tangent", graph, inputs, outputs, made)
+    return _listed(f"{program.name}_tangent", graph, inputs, outputs, tangents)
 
 
 def cotangent(program: Program) -> Program:
@@ -270,13 +268,13 @@ def cotangent(program: Program) -> Program:
     graph, roots = graph_of(program)
     size = program.input_size
     seeds: dict[int, int] = {}
-    for place, root in enumerate(roots):
-        weight = graph.input(size + place)
+    for index, root in enumerate(roots):
+        weight = graph.input(size + index)
         # An instruction may be several results, or an input itself.
         seeds[root] = graph.add(seeds[root], weight) if root in seeds else weight
     inputs = (*program.inputs, *_named(program.outputs, "{}_bar"))
-    made = reverse(graph, seeds, [graph.input(k) for k in range(size)])
-    return _listed(f"{program.name}_cotangent", graph, inputs, _named(program.inputs, "{}_bar"), made)
+    gradients = reverse(graph, seeds, [graph.input(k) for k in range(size)])
+    return _listed(f"{program.name}_cotangent", graph, inputs, _named(program.inputs, "{}_bar"), gradients)
 
 
 def _named(variables: Sequence[Variable], form: str) -> tuple[Variable, ...]:

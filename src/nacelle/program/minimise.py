@@ -197,17 +197,17 @@ def _extract(
         replace: put that item in the place of the pair.
         budget: how many pairs are extracted at most.
     """
-    places: dict[Any, set[int]] = {}
+    owners_of: dict[Any, set[int]] = {}
     for owner in sorted(forms):
         form = forms[owner]
         if 1 < len(form) <= _LONGEST:
             for item in sorted(form):
                 for key in keys(form, item, item):
-                    if key in places:
-                        places[key].add(owner)
+                    if key in owners_of:
+                        owners_of[key].add(owner)
                     else:
-                        places[key] = {owner}
-    heap = [(-len(owners), key) for key, owners in places.items() if len(owners) > 1]
+                        owners_of[key] = {owner}
+    heap = [(-len(owners), key) for key, owners in owners_of.items() if len(owners) > 1]
     heapq.heapify(heap)
 
     def note(owner: int, items: list[int]) -> None:
@@ -217,9 +217,9 @@ def _extract(
         for item in items:
             if item in form:
                 for key in keys(form, item):
-                    owners = places.get(key)
+                    owners = owners_of.get(key)
                     if owners is None:
-                        places[key] = {owner}
+                        owners_of[key] = {owner}
                     elif owner not in owners:
                         owners.add(owner)
                         if len(owners) > 1:
@@ -229,14 +229,14 @@ def _extract(
         form = forms[owner]
         for item in items:
             for key in keys(form, item):
-                owners = places.get(key)
+                owners = owners_of.get(key)
                 if owners is not None:
                     owners.discard(owner)
 
     done = 0
     while heap and done < budget:
         negative, key = heapq.heappop(heap)
-        owners = places.get(key, set())
+        owners = owners_of.get(key, set())
         if len(owners) != -negative or len(owners) < 2:
             if 1 < len(owners) < -negative:
                 heapq.heappush(heap, (-len(owners), key))
@@ -245,7 +245,7 @@ def _extract(
         item = make(key)
         for owner in users:
             if owner == item or not (key[0] in forms[owner] and key[1] in forms[owner]):
-                places[key].discard(owner)
+                owners_of[key].discard(owner)
                 continue
             forget(owner, [key[0], key[1]])
             replace(forms[owner], key, item)
@@ -253,7 +253,7 @@ def _extract(
         done += 1
         if item in forms:
             note(item, sorted(forms[item]))
-            places[key].discard(item)
+            owners_of[key].discard(item)
     return done
 
 
@@ -318,7 +318,7 @@ class Minimiser:
     def minimise(self, program: Program, budget: int = _BUDGET) -> Program:
         """Give a program of the same value and the least weighted cost that was found; see `minimise`."""
         best, best_cost = program, cost(program)
-        spent = made = 0
+        spent = candidates = 0
         improved = True
         while improved:
             improved = False
@@ -326,9 +326,9 @@ class Minimiser:
             is_short = len(start.code) < _SHORT
             winners = [STRATEGIES[0]]
             for strategy in STRATEGIES if is_short else self._strategies:
-                if made >= 2 and spent + len(start.code) > budget:
+                if candidates >= 2 and spent + len(start.code) > budget:
                     break
-                made += 1
+                candidates += 1
                 spent += len(start.code)
                 graph, roots = ways.written(strategy)
                 candidate_cost = cost_of(graph, roots)

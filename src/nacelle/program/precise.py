@@ -73,8 +73,8 @@ def _sin(x: Decimal) -> Decimal:
     # More digits where whole turns are taken off.
     with localcontext() as context:
         context.prec += max(0, x.adjusted() + 1)
-        turn = 2 * pi()
-        x = x - turn * (x / turn).to_integral_value()
+        two_pi = 2 * pi()
+        x = x - two_pi * (x / two_pi).to_integral_value()
     # Of a third of the angle thrice: sin 3u = 3 sin u - 4 sin^3 u.
     u = x / 27
     term = total = u

@@ -158,11 +158,11 @@ def regrouped(program: Program, groups: Mapping[str, Sequence[str]]) -> Program:
     named = [name for names in groups.values() for name in names]
     if sorted(named) != sorted(sizes):
         raise ValueError(f"{program.name} has the inputs {', '.join(sizes)}, not {', '.join(named)}")
-    begins, place = {}, 0
+    begins, offset = {}, 0
     for name in named:
-        begins[name] = place
-        place += sizes[name]
-    moved = [begins[name] + k for name, size in sizes.items() for k in range(size)]
-    code = tuple(("input", moved[step[1]]) if step[0] == "input" else step for step in program.code)
+        begins[name] = offset
+        offset += sizes[name]
+    new_indices = [begins[name] + k for name, size in sizes.items() for k in range(size)]
+    code = tuple(("input", new_indices[step[1]]) if step[0] == "input" else step for step in program.code)
     inputs = tuple(Variable(new, (sum(sizes[name] for name in names),)) for new, names in groups.items())
     return Program(program.name, inputs, program.outputs, code, program.results)

@@ -17,25 +17,25 @@ Matrix = list[list[int]]
 
 def lower_solves(graph: Graph, roots: list[int], target: Graph) -> list[int]:
     """Copy what some roots need into another graph with all solves spelled out."""
-    place: dict[int, int] = {}
+    nodes: dict[int, int] = {}
     solutions: dict[int, list[int]] = {}
     for k in reachable(graph, roots):
         op, *operands = graph.nodes[k]
         if op == "const":
-            place[k] = target.const(operands[0])
+            nodes[k] = target.const(operands[0])
         elif op == "input":
-            place[k] = target.input(operands[0])
+            nodes[k] = target.input(operands[0])
         elif op == "solve":
             kind, n = operands[0], operands[1]
-            entries = [place[c] for c in operands[2:]]
+            entries = [nodes[c] for c in operands[2:]]
             A = [entries[n * i : n * i + n] for i in range(n)]
             solutions[k] = lower(target, kind, A, entries[n * n :])
-            place[k] = -1
+            nodes[k] = -1
         elif op == "entry":
-            place[k] = solutions[operands[0]][operands[1]]
+            nodes[k] = solutions[operands[0]][operands[1]]
         else:
-            place[k] = target.apply(op, *(place[c] for c in operands))
-    return [place[k] for k in roots]
+            nodes[k] = target.apply(op, *(nodes[c] for c in operands))
+    return [nodes[k] for k in roots]
 
 
 def lower(graph: Graph, kind: str, A: Matrix, b: list[int]) -> list[int]:

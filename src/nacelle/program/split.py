@@ -55,13 +55,13 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
         minimised: whether both parts are minimised.
     """
     parameters = trace.inputs[0]
-    given = trace.graph if sample is None else FoldingGraph(sample)
-    if not isinstance(given, FoldingGraph) or len(given.given) != parameters.size:
+    folding = trace.graph if sample is None else FoldingGraph(sample)
+    if not isinstance(folding, FoldingGraph) or len(folding.given) != parameters.size:
         raise ValueError(f"{trace.name} has {parameters.size} parameters: a sample of as many is needed")
-    graph = Graph() if sample is None else given
+    graph = Graph() if sample is None else folding
     roots = lower_solves(trace.graph, trace.roots, graph)
     whole = linear(trace.name, graph, trace.inputs, trace.outputs, roots)
-    return _parts(whole, given.tape, minimised)
+    return _parts(whole, folding.tape, minimised)
 
 
 def split_again(parts: Split, sample: Sequence[float]) -> Split:
@@ -159,7 +159,7 @@ def _separated(
     for op, *operands in whole.code:
         if op == "const" and isinstance(operands[0], Recorded):
             constants.setdefault(operands[0], operands[0])
-    place = {value: k for k, value in enumerate(constants)}
+    index_of = {value: k for k, value in enumerate(constants)}
     shift = len(constants) - parameters.size
 
     def written(instruction: Instruction) -> Instruction:
@@ -167,7 +167,7 @@ def _separated(
         if op == "input":
             return ("input", operands[0] + shift)
         if op == "const" and isinstance(operands[0], Recorded):
-            return ("input", place[operands[0]])
+            return ("input", index_of[operands[0]])
         return instruction
 
     inputs = (Variable(PREPARED, (len(constants),)), *others)
@@ -179,15 +179,15 @@ def joined(prologue: Program, body: Program) -> Program:
     """Prologue and body as one program of the parameters and the other inputs."""
     size, parameters = len(prologue.results), prologue.input_size
     code = list(prologue.code)
-    place: list[int] = []
+    indices: list[int] = []
     for op, *operands in body.code:
         if op == "input" and operands[0] < size:
-            place.append(prologue.results[operands[0]])
+            indices.append(prologue.results[operands[0]])
             continue
-        place.append(len(code))
+        indices.append(len(code))
         if op == "input":
             code.append((op, operands[0] - size + parameters))
         else:
-            code.append((op, *operands) if op == "const" else (op, *(place[k] for k in operands)))
+            code.append((op, *operands) if op == "const" else (op, *(indices[k] for k in operands)))
     inputs = (*prologue.inputs, *body.inputs[1:])
-    return Program(body.name, inputs, body.outputs, tuple(code), tuple(place[k] for k in body.results))
+    return Program(body.name, inputs, body.outputs, tuple(code), tuple(indices[k] for k in body.results))

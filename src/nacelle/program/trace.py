@@ -1,6 +1,6 @@
 """Tracing: calling a function with symbols to get the program that it computes.
 
-Symbols: scalars that record what is done with them, so that ordinary array code can be traced.
+Symbols are scalars that record what is done with them, so that ordinary array code can be traced.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def trace(
     """
     graph = Graph() if sample is None else FoldingGraph(sample)
     variables = [Variable(key, tuple(shape)) for key, shape in inputs.items()]
-    arguments = [symbols(graph, place.start, variable.shape) for variable, place in spans(variables)]
+    arguments = [symbols(graph, span.start, variable.shape) for variable, span in spans(variables)]
     returned = function(*arguments)
     outputs, roots = [], []
     for key, value in named_outputs(returned):
@@ -242,18 +242,18 @@ def linear(
 ) -> Program:
     """Write what some roots need as a program, in the order in which the nodes were made."""
     order = reachable(graph, roots)
-    place = {k: position for position, k in enumerate(order)}
+    index_of = {k: position for position, k in enumerate(order)}
     code = []
     for k in order:
         node = graph.nodes[k]
         if len(node) == 3:
             op, a, b = node
-            code.append((op, place[a], place[b]))
+            code.append((op, index_of[a], index_of[b]))
         elif node[0] == "const" or node[0] == "input":
             code.append(node)
         else:
-            code.append((node[0], *(place[c] for c in node[1:])))
-    return Program(name, tuple(inputs), tuple(outputs), tuple(code), tuple(place[k] for k in roots))
+            code.append((node[0], *(index_of[c] for c in node[1:])))
+    return Program(name, tuple(inputs), tuple(outputs), tuple(code), tuple(index_of[k] for k in roots))
 
 
 def graph_of(program: Program) -> tuple[Graph, list[int]]:
@@ -264,12 +264,12 @@ def graph_of(program: Program) -> tuple[Graph, list[int]]:
 
 def replayed(program: Program, graph: Graph) -> list[int]:
     """The results of a program as nodes of a graph, which folds on the way."""
-    place: list[int] = []
+    nodes: list[int] = []
     for op, *operands in program.code:
         if op == "const":
-            place.append(graph.const(operands[0]))
+            nodes.append(graph.const(operands[0]))
         elif op == "input":
-            place.append(graph.input(operands[0]))
+            nodes.append(graph.input(operands[0]))
         else:
-            place.append(graph.apply(op, *(place[c] for c in operands)))
-    return [place[k] for k in program.results]
+            nodes.append(graph.apply(op, *(nodes[c] for c in operands)))
+    return [nodes[k] for k in program.results]

@@ -164,8 +164,8 @@ def simulate_many(
         s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = made.poses(motion.states, q)
-    v = motion.states[..., n : 2 * n]
+    pose = made.poses(motion.x, q)
+    v = motion.x[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 

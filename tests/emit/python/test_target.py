@@ -137,11 +137,11 @@ def test_tiles_agree(program: Program) -> None:
     inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
     whole = expose(program)
     values = empty_outputs(whole, numpy_tiles.TILE + 7)
-    numpy_tiles.kernel(whole).run(inputs, values, 1)
+    numpy_tiles.TileKernel(whole).run(inputs, values, 1)
     assert_steps(program, inputs, values[0])
     # With rows used again the results are the same, to the bit.
     outputs = empty_outputs(program, numpy_tiles.TILE + 7)
-    numpy_tiles.kernel(program).run(inputs, outputs, 1)
+    numpy_tiles.TileKernel(program).run(inputs, outputs, 1)
     np.testing.assert_array_equal(np.concatenate(outputs, axis=1), values[0][:, list(program.results)])
 
 
@@ -152,7 +152,7 @@ def test_any_number_of_samples(samples: int, threads: int) -> None:
     inputs = random_inputs(program, max(samples, 1))
     inputs = [array[:samples] for array in inputs]
     outputs, expected = empty_outputs(program, samples), empty_outputs(program, samples)
-    kernel = numpy_tiles.kernel(program)
+    kernel = numpy_tiles.TileKernel(program)
     kernel.run(inputs, outputs, threads)
     for k in range(0, samples, 97):
         rows = slice(k, k + 1)
@@ -166,7 +166,7 @@ def test_bind() -> None:
         program = random_program(seed)
         inputs = random_inputs(program, 1, seed, special=0.0)
         values = empty_outputs(expose(program), 1)
-        evaluate = numpy_tiles.kernel(expose(program)).bind(inputs, values)
+        evaluate = numpy_tiles.TileKernel(expose(program)).bind(inputs, values)
         for shift in (0.0, 0.5):
             for array in inputs:
                 array += shift
@@ -182,7 +182,7 @@ def test_rows_are_used_again() -> None:
     program = Program("chain", (Variable("x"),), (Variable("y"),), tuple(code), (1000,))
     assert "np.empty((3, 1024))" in numpy_tiles.source(program)
     outputs = empty_outputs(program, 3)
-    numpy_tiles.kernel(program).run([np.ones((3, 1))], outputs, 1)
+    numpy_tiles.TileKernel(program).run([np.ones((3, 1))], outputs, 1)
     assert np.all(outputs[0] == 1001.0)
 
 

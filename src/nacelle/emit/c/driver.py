@@ -1,34 +1,27 @@
 """Drivers in C, Newton and Runge-Kutta: loops around a program, in files beside those of the program.
 
-Sizes are constants of the source; nothing is allocated.
-
-Newton's iteration in C, around the entry of a program for one sample.
-
-The status is 0 if all went well, 1 if the cap was reached, 2 if a number was not finite.
-
-The Runge-Kutta method with a fixed step in C, around the entry of a program for one sample.
-
-The status is 0 if all went well, 2 if a number was not finite.
+They are around the entry of a program for one sample. Sizes are constants of the source; nothing is
+allocated. The status is 0 if all went well, 1 if Newton's cap was reached, 2 if a number was not finite.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
+from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
 from nacelle.emit.c.parts import call
 from nacelle.emit.c.target import COptions, Interface, c_source, framed
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers
 from nacelle.emit.newton import NewtonLoop, write_newton
 from nacelle.emit.registry import TargetError
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, SampledSizes, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledSizes, sizes, write_rk4
 from nacelle.program.program import Program
 
 
-def input_names(interface: Interface, own: str, fixed: str) -> list[str]:
+def input_names(interface: Interface, driver: str, fixed: str) -> list[str]:
     """Give the names of the inputs in a driver, apart from those of its other arguments."""
-    names = Identifiers((*fixed.split(), own, f"{own}_batch", interface.name, interface.real))
+    names = Identifiers((*fixed.split(), driver, f"{driver}_batch", interface.name, interface.real))
     inputs = []
     for array in interface.inputs:
         name = names.unique(array.name)
@@ -44,9 +37,9 @@ def sizes_of(program: Program) -> str:
     return f"this program has inputs {inputs or 'none'} and outputs {outputs or 'none'}"
 
 
-def _statements(interface: Interface, options: COptions, whole: str, taken: str) -> Statements:
+def _statements(interface: Interface, options: COptions, whole: str, reserved: str) -> Statements:
     """Begin the statements of a driver, in which names are taken: those of its arguments and arrays."""
-    names = Identifiers((*taken.split(), interface.name, interface.real))
+    names = Identifiers((*reserved.split(), interface.name, interface.real))
     return Statements(Dialect(interface.real, whole, options.real), names)
 
 
@@ -60,11 +53,13 @@ def prototype(text: str) -> str:
     return text[: text.index("\n{")] + ";\n"
 
 
-def driver_files(own: str, names: list[str], header: str, text: str) -> dict[str, str]:
-    """Give the files of a driver called `own` around programs of some names."""
+def driver_files(driver: str, names: list[str], header: str, text: str) -> dict[str, str]:
+    """Give the files of a driver called `driver` around programs of some names."""
+    frame = framed(f"{driver}_h_included", [f'"{name}.h"' for name in names], [header])
     return {
-        f"{own}.h": "\n".join(framed(f"{own}_h_included", [f'"{name}.h"' for name in names], [header])),
-        f"{own}.c": f'/* {own}: see the header. */\n#include "{own}.h"\n\n#include <math.h>\n\n{text}',
+        f"{driver}.h": "\n".join(frame),
+        f"{driver}.c": f'/* {driver}: see the header. */\n#include "{driver}.h"\n\n#include <math.h>\n\n'
+        + text,
     }
 
 
@@ -153,15 +148,15 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
             f"a Newton step has inputs y, ... and outputs dy (size of y), error (1): {sizes_of(program)}"
         )
     interface = Interface(program, options)
-    own = f"{interface.name}_newton"
+    driver = f"{interface.name}_newton"
     y, *parameters = input_names(
         interface,
-        own,
+        driver,
         "tolerance cap weights polish status iterations error step last rounds found n i",
     )
     strides = [f"{name}_stride" for name in parameters]
     real, size = interface.real, program.inputs[0].size
-    common = {"own": own, "name": interface.name, "real": real, "size": size, "y": y}
+    common = {"own": driver, "name": interface.name, "real": real, "size": size, "y": y}
     single = [f"{real} *{y}", *(f"const {real} *{name}" for name in parameters)]
     lines = [f" *   {y}: in the start, out the solution; {size} numbers"]
     lines += [
@@ -170,35 +165,35 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     ]
     limits = [f"{real} tolerance", "int cap", f"const {real} *weights", "int polish"]
     results = ["int *iterations", f"{real} *error"]
-    head = call(f"int {own}", [*single, *limits, *results])
+    head = call(f"int {driver}", [*single, *limits, *results])
     arguments = "tolerance cap weights polish iterations error step last rounds"
-    code = _statements(interface, options, "unsigned", " ".join([arguments, own, y, *parameters]))
+    code = _statements(interface, options, "unsigned", " ".join([arguments, driver, y, *parameters]))
     zero = code.number(0.0)
     loop = NewtonLoop(
         n=size,
         y=_array(code, y),
         step=_array(code, "step"),
-        error=_array(code, "last"),
-        weights=Expressions(lambda j: f"(weights != NULL ? weights[{j}] : {zero})"),
+        error=_array(code, "last").get,
+        weights=lambda j: f"(weights != NULL ? weights[{j}] : {zero})",
         evaluate=lambda: code(call(interface.name, [y, *parameters, "step", "last"], 8) + ";"),
         tolerance="tolerance",
         rounds="rounds",
         polish="polish",
     )
-    status, taken = write_newton(code, loop)
-    text = _NEWTON.format(**common, head=head, loop=code.text(), status=status, taken=taken)
+    status, steps = write_newton(code, loop)
+    text = _NEWTON.format(**common, head=head, loop=code.text(), status=status, taken=steps)
     header = _NEWTON_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
     if options.batch:
         heads = ["size_t n", f"{real} *{y}"]
-        moved = [f"{y} + i * {size}"]
+        row_arguments = [f"{y} + i * {size}"]
         for name, stride in zip(parameters, strides, strict=True):
             heads += [f"const {real} *{name}", f"size_t {stride}"]
-            moved.append(f"{name} + i * {stride}")
-        head = call(f"void {own}_batch", [*heads, *limits, "int *status", *results])
-        batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(moved))
+            row_arguments.append(f"{name} + i * {stride}")
+        head = call(f"void {driver}_batch", [*heads, *limits, "int *status", *results])
+        batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(row_arguments))
         header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + prototype(batch)
         text += "\n" + batch
-    return c_source(program, options) | driver_files(own, [interface.name], header, text)
+    return c_source(program, options) | driver_files(driver, [interface.name], header, text)
 
 
 # ---- the Runge-Kutta method with a fixed step in C, around the entry of a program for one sample
@@ -276,22 +271,22 @@ def rk4_source(
     ):
         raise TargetError(f"a derivative has inputs x, u, ... and output dx (size of x): {sizes_of(program)}")
     interface = Interface(program, options)
-    own, n = f"{interface.name}_rk4", program.inputs[0].size
+    driver, n = f"{interface.name}_rk4", program.inputs[0].size
     files = c_source(program, options)
     law, form, whole = None, None, n
     if control is not None or sampled:
         try:
-            found = sizes(program, control, sampled=sampled)
+            form_sizes = sizes(program, control, sampled=sampled)
         except ValueError as error:
             raise TargetError(str(error)) from None
         assert control is not None
-        whole, form = found.n, found.sampled
+        whole, form = form_sizes.n, form_sizes.sampled
         law = Interface(control, replace(options, name=f"{interface.name}_control"))
         files |= c_source(control, law.options)
     x, *others = input_names(
-        law or interface, own, "h steps every held delay states done at slope total acting made"
+        law or interface, driver, "h steps every held delay states done at slope total acting made"
     )
-    given = (law or interface).program.inputs
+    input_variables = (law or interface).program.inputs
     lines = [f" *   {x}: in the start, out the last state; {whole} numbers"]
     if form is not None:
         lines[0] += f": {form.s} of the plant, {form.z} of the control, {form.u} that act on the plant"
@@ -299,9 +294,9 @@ def rk4_source(
     if others:
         u, often = others[0], "step" if law is None else "period"
         heads += [f"const {interface.real} *{u}", f"size_t {u}_stride"]
-        held = f"{given[1].size} numbers a {often}, {u}_stride apart"
+        held = f"{input_variables[1].size} numbers a {often}, {u}_stride apart"
         lines.append(f" *   {u}: input, {held}; stride 0: the same at every {often}")
-    for name, variable in zip(others[1:], given[2:], strict=True):
+    for name, variable in zip(others[1:], input_variables[2:], strict=True):
         heads.append(f"const {interface.real} *{name}")
         lines.append(f" *   {name}: parameter, {variable.size} numbers")
     periods = [] if law is None else ["size_t held"] if form is None else ["size_t held", "size_t delay"]
@@ -312,19 +307,19 @@ def rk4_source(
         arrays["acting"] = program.inputs[1].size
     if form is not None:
         arrays["made"] = form.u + form.z
-    code = _statements(interface, options, "size_t", " ".join([own, x, *others, _RK4_NAMES, *arrays]))
+    code = _statements(interface, options, "size_t", " ".join([driver, x, *others, _RK4_NAMES, *arrays]))
     completed = write_rk4(code, _rk4_loop(code, interface, law, form, [x, *others]))
     remarks = [_HELD_REMARK.format(w=others[0])] if law is not None else []
     remarks += [_DELAY_REMARK] if form is not None else []
     text = _RK4.format(
-        head=call(f"int {own}", heads),
+        head=call(f"int {driver}", heads),
         arrays="\n".join(f"    {interface.real} {name}[{size}];" for name, size in arrays.items() if size),
         loop=code.text(),
         completed=completed,
     )
-    header = _RK4_REMARK.format(own=own, x=x, arrays="\n".join(lines), control="".join(remarks))
+    header = _RK4_REMARK.format(own=driver, x=x, arrays="\n".join(lines), control="".join(remarks))
     includes = [interface.name] if law is None else [interface.name, law.name]
-    return files | driver_files(own, includes, header + prototype(text), text)
+    return files | driver_files(driver, includes, header + prototype(text), text)
 
 
 _RK4_NAMES = "h steps every held delay states done stage"
@@ -364,18 +359,17 @@ def _rk4_loop(
             passed = [x, f"{others[0]} + {row} * {others[0]}_stride", *others[1:], result]
             code(call(law.name, passed, 12) + ";")
 
-        sampled = None
+        control = ControlLoop(acting, evaluate_control, "held")
         if form is not None:
-            sampled = SampledLoop(
-                nz=form.z,
-                z=_array(code, x, form.s),
-                z_made=_array(code, "made", form.u),
-                u=_array(code, x, form.s + form.z),
+            before = _array(code, x, form.s + form.z)
+            z = _array(code, x, form.s), _array(code, "made", form.u), form.z
+            control = replace(
+                control,
+                made=_array(code, "made"),
+                before=before,
                 delay="delay",
+                carried=(z, (before, acting, m)),
             )
-        control = ControlLoop(
-            acting if form is None else _array(code, "made"), evaluate_control, "held", sampled
-        )
     return Rk4Loop(
         n=n,
         m=m,

@@ -90,9 +90,9 @@ class StructSteps(StepTarget):
     def _run_head(self, parameters: list[str]) -> str:
         """The head of the function that is called."""
         real, (x, u, p) = self.dialect.real, self._given.values()
-        given = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
+        array_parameters = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
         results = [f"{real} *states", f"{self.dialect.whole} *counts"]
-        return call(f"int {self.own}", [*self._memory.values(), *given, *parameters, *results])
+        return call(f"int {self.own}", [*self._memory.values(), *array_parameters, *parameters, *results])
 
     def _run_begin(self) -> list[str]:
         """Its first statements."""
@@ -100,8 +100,8 @@ class StructSteps(StepTarget):
 
     def arrays(self) -> dict[str, int]:
         """The arrays of numbers of a run, with their sizes: tiles of programs, vectors and matrices."""
-        n, m, k, given = self.sizes
-        tiles = {DERIVATIVE: 2 * n + m + k} | ({} if given is None else {CONTROL: n + given + k + m})
+        n, m, k, nw = self.sizes
+        tiles = {DERIVATIVE: 2 * n + m + k} | ({} if nw is None else {CONTROL: n + nw + k + m})
         return tiles | dict.fromkeys(VECTORS, n) | {"u": 3 * m} | dict.fromkeys(MATRICES, n * n)
 
     def struct(self) -> list[str]:
@@ -119,14 +119,15 @@ class StructSteps(StepTarget):
         """Begin a function."""
         real, whole = self.dialect.real, self.dialect.whole
         kinds = {"array": f"{real} *", "wholes": f"{whole} *", "real": f"{real} ", "whole": f"{whole} "}
-        own = [f"{kinds[kind]}{parameter}" for kind, parameter in parameters]
+        declared = [f"{kinds[kind]}{parameter}" for kind, parameter in parameters]
         if name == "run":
-            head = self._run_head(own)
+            head = self._run_head(declared)
         else:
-            own = [*(self._memory.values() if memory else []), *own]
-            head = call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", own)
-        taken = (*self._memory, *_NAMES, *self._given.values(), *(parameter for _, parameter in parameters))
-        c = Statements(self.dialect, Identifiers(taken))
+            declared = [*(self._memory.values() if memory else []), *declared]
+            head = call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", declared)
+        names = (parameter for _, parameter in parameters)
+        reserved = (*self._memory, *_NAMES, *self._given.values(), *names)
+        c = Statements(self.dialect, Identifiers(reserved))
         self._heads[id(c)] = head
         c(*(self._run_begin() if name == "run" else []))
         return c
@@ -176,8 +177,8 @@ class StructSteps(StepTarget):
 
     def bounds(self, program: str) -> tuple[int, int, int]:
         """Where the second and the third input of a program begin, and its results."""
-        n, m, k, given = self.sizes
-        row = m if program == DERIVATIVE else given or 0
+        n, m, k, nw = self.sizes
+        row = m if program == DERIVATIVE else nw or 0
         return n, n + row, n + row + k
 
     def result(self, c: ArrayWriter, program: str, index: Index) -> str:
@@ -204,8 +205,8 @@ class StructSteps(StepTarget):
         with c.loop(0, self.sizes.n) as states:
             c.store(c.load("work->x", states.index), self._given["x0"], states.index)
         with c.when("counts != NULL"):
-            for place, value in enumerate(values):
-                c.store_whole(value, "counts", place)
+            for index, value in enumerate(values):
+                c.store(value, "counts", index, "whole")
 
 
 def irk5_source(
@@ -230,26 +231,26 @@ def irk5_source(
     if options.real != "double":
         raise TargetError("implicit steps need numbers of type double")
     try:
-        found = sizes(program, control)
+        form_sizes = sizes(program, control)
     except ValueError as error:
         raise TargetError(str(error)) from None
     interface = Interface(program, options)
-    files, own, includes = c_source(program, options), f"{interface.name}_irk5", [interface.name]
+    files, driver, includes = c_source(program, options), f"{interface.name}_irk5", [interface.name]
     law, programs = interface, {DERIVATIVE: interface.name}
     if control is not None:
         law = Interface(control, replace(options, name=f"{interface.name}_control", about=""))
         files |= c_source(control, law.options)
         includes.append(law.name)
         programs[CONTROL] = law.name
-    x, u, p = input_names(law, own, " ".join(_NAMES))
+    x, u, p = input_names(law, driver, " ".join(_NAMES))
     n, m, k = (variable.size for variable in program.inputs)
-    given = None if control is None else found.m
+    nw = None if control is None else form_sizes.m
     dialect = Dialect(interface.real, "size_t")
-    steps = StructSteps(dialect, own, programs, StepSizes(n, m, k, given), [x, u, p])
+    steps = StructSteps(dialect, driver, programs, StepSizes(n, m, k, nw), [x, u, p])
     about = _REMARK.format(
-        **{"own": own, "x": x, "u": u, "p": p, "n": n, "m": found.m, "k": k, "stages": _STAGES},
+        **{"own": driver, "x": x, "u": u, "p": p, "n": n, "m": form_sizes.m, "k": k, "stages": _STAGES},
         control="" if control is None else ", and what the control gives,",
         no_stages="; 0: one for all" if control is None else ": there are none, so it is not used",
     )
     header = "\n".join([*steps.struct(), "", about]) + prototype(steps.texts[-1])
-    return files | driver_files(own, includes, header, "\n".join(steps.texts))
+    return files | driver_files(driver, includes, header, "\n".join(steps.texts))

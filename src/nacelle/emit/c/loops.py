@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from nacelle.emit.c.parts import c_constant
-from nacelle.emit.loop_writer import (
-    ArrayWriter,
-    Entries,
-    Index,
-    SampleLoop,
-    SampleWriter,
-    Vector,
-)
+from nacelle.emit.loop_writer import ArrayWriter, Index, SampleLoop, SampleWriter, Vector
 from nacelle.emit.names import Identifiers
 
 _WORD = re.compile(r"[A-Za-z]\w*")
@@ -46,9 +39,13 @@ class Dialect:
     device: bool = False
     stride: int = 1
 
-    def math(self, function: str) -> str:
-        """The name of a function of the C library."""
-        return f"{function}f" if self.precision == "float" else function
+    def function(self, name: str) -> str:
+        """The function of one number that is called "abs", "sqrt" or "finite"."""
+        if self.device and name != "abs":
+            return f"nc_{name}"
+        if name == "finite":
+            return "isfinite"
+        return ("fabs" if name == "abs" else name) + ("f" if self.precision == "float" else "")
 
 
 class Statements(SampleWriter, ArrayWriter):
@@ -90,13 +87,13 @@ class Statements(SampleWriter, ArrayWriter):
         """Identifiers of the present block."""
         return self._scopes[-1]
 
-    def declare(self, place: int, name: str, first: Index, kind: str) -> str:
+    def declare(self, line: int, name: str, first: Index, kind: str) -> str:
         """Declare a variable before a loop that is being written, whose lines begin at a place."""
-        own = self.names.unique(name)
-        self._scopes[-2].take(own)
+        identifier = self.names.unique(name)
+        self._scopes[-2].take(identifier)
         indent = "    " * (self._depth + len(self._scopes) - 1)
-        self.lines.insert(place, f"{indent}{self._types[kind]} {own} = {first};")
-        return own
+        self.lines.insert(line, f"{indent}{self._types[kind]} {identifier} = {first};")
+        return identifier
 
     # ---- values
 
@@ -106,33 +103,33 @@ class Statements(SampleWriter, ArrayWriter):
 
     def let(self, name: str, value: str, kind: str = "real") -> str:
         """Give a value a name, and evaluate it here."""
-        own = self.names.unique(name)
-        self(f"const {self._types[kind]} {own} = {value};")
-        return own
+        identifier = self.names.unique(name)
+        self(f"const {self._types[kind]} {identifier} = {value};")
+        return identifier
 
     def number(self, value: float) -> str:
         """A constant."""
         return c_constant(value, self.dialect.precision)
 
-    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+    def real(self, operator: str, a: str, b: str, kind: str = "real") -> str:
         """An operation on numbers, or a comparison of them."""
         if self.dialect.device and operator in _DEVICE:
             return f"{_DEVICE[operator]}({a}, {b})"
         return _infix(operator, a, b)
 
-    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+    def product_sum(self, a: str, b: str, c: str, kind: str = "real") -> str:
         """Give a b + c."""
         if self.dialect.device:
             return f"nc_fma({a}, {b}, {c})"
         return f"{_operand(c)} + {_operand(a)} * {_operand(b)}"
 
-    def root(self, a: str) -> str:
-        """Give √a."""
-        return f"nc_sqrt({a})" if self.dialect.device else f"{self.dialect.math('sqrt')}({a})"
-
-    def finite(self, a: str) -> str:
-        """Whether a number is finite."""
-        return f"nc_finite({a})" if self.dialect.device else f"isfinite({a})"
+    def unary(self, operator: str, a: str, kind: str = "real") -> str:
+        """An operation on one value."""
+        if operator in ("-", "not"):
+            return f"{'-' if operator == '-' else '!'}{_operand(a)}"
+        if operator == "real":
+            return f"({self.dialect.real}){_operand(a)}"
+        return f"{self.dialect.function(operator)}({a})"
 
     def whole(self, operator: str, a: Index, b: Index) -> str:
         """An operation on integers, or a comparison of them."""
@@ -147,10 +144,6 @@ class Statements(SampleWriter, ArrayWriter):
         if a == _TRUE:
             return b if operator == "&" else a
         return _infix("&&" if operator == "&" else "||", a, b)
-
-    def unless(self, a: str, b: str) -> str:
-        """Whether a is set and b is not."""
-        return self.bits("&", a, f"!{_operand(b)}")
 
     def only_if(self, condition: str, a: str) -> str:
         """Whether a bit and a condition are set."""
@@ -183,10 +176,10 @@ class Statements(SampleWriter, ArrayWriter):
         self, name: str, size: int, first: str, body: Callable[[Index, str], str], kind: str = "real"
     ) -> str:
         """A loop over the entries of a vector that changes a variable."""
-        own = self.names.unique(name)
-        self(f"{self._types[kind]} {own} = {first};")
-        self.each(size, lambda j: self(f"{own} = {body(j, own)};"))
-        return own
+        identifier = self.names.unique(name)
+        self(f"{self._types[kind]} {identifier} = {first};")
+        self.each(size, lambda j: self(f"{identifier} = {body(j, identifier)};"))
+        return identifier
 
     def stages(self, count: int, body: Callable[[Index], None]) -> None:
         """A loop over the stages, so that the program is there once."""
@@ -203,54 +196,34 @@ class Statements(SampleWriter, ArrayWriter):
                 text = f"{stage} < {k} ? {values[k - 1]} : {text}"
         return text
 
-    @contextmanager
-    def rounds(self, name: str, stop: Index) -> Iterator[StatementLoop]:
+    def rounds(self, name: str, stop: Index) -> AbstractContextManager[StatementLoop]:
         """A loop that the sample may leave before its end."""
-        own, place = self.names.inner().unique(name), len(self.lines)
-        if self.dialect.device:
+        return self._counted(name, 0, stop, 1, rolled=self.dialect.device)
+
+    @contextmanager
+    def _counted(
+        self, name: str, first: Index, stop: Index, step: int, *, rolled: bool = False
+    ) -> Iterator[StatementLoop]:
+        index, line = self.names.inner().unique(name), len(self.lines)
+        if rolled:
             self("#pragma unroll 1")
-        with self.block(f"for ({self.dialect.whole} {own} = 0; {own} < {_operand(str(stop))}; ++{own})"):
-            self.names.take(own)
-            yield StatementLoop(self, own, place)
+        head = f"{self.dialect.whole} {index} = {first}; {index} < {_operand(str(stop))}"
+        with self.block(f"for ({head}; {f'++{index}' if step == 1 else f'{index} += {step}'})"):
+            self.names.take(index)
+            yield StatementLoop(self, index, line)
 
-    @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
+    def when(self, condition: str) -> AbstractContextManager[None]:
         """What is done only if a condition holds."""
-        with self.block(f"if ({condition})"):
-            yield
+        return self.block(f"if ({condition})")
 
-    @contextmanager
-    def where(self, bit: str) -> Iterator[None]:
-        """What is put only if a bit is set."""
-        with self.block(f"if ({bit})"):
-            yield
+    where = when
 
     # ---- functions over arrays
-
-    def negative(self, a: str, *, vector: bool = False) -> str:
-        """Give -a."""
-        return f"-{_operand(a)}"
-
-    def size(self, a: str) -> str:
-        """Give |a|."""
-        return f"{self.dialect.math('fabs')}({a})"
 
     def larger(self, a: str, b: str) -> str:
         """The larger of two numbers; NaN if one of them is."""
         first, second = self.let("first", a), self.let("second", b)
         return f"({first} > {second} || {first} != {first}) ? {first} : {second}"
-
-    def opposite(self, bit: str) -> str:
-        """Whether a bit is not set."""
-        return f"!{_operand(bit)}"
-
-    def as_real(self, a: str) -> str:
-        """An integer as a number."""
-        return f"({self.dialect.real}){_operand(a)}"
-
-    def spread(self, scalar: str) -> str:
-        """The number itself."""
-        return scalar
 
     def lanes(self, scalars: Sequence[str]) -> str:
         """The one number."""
@@ -261,46 +234,37 @@ class Statements(SampleWriter, ArrayWriter):
         """The number itself."""
         return vector
 
+    def _entry(self, array: str, index: Index, kind: str) -> str:
+        """An entry of an array; entries of numbers lie the dialect's stride apart."""
+        return f"{array}[{index if kind == 'whole' else self._offset(index)}]"
+
     def _offset(self, index: Index) -> str:
-        """The distance of an entry from the first one."""
+        """The distance of a number from the first one of its array."""
         return str(index) if self.dialect.stride == 1 else _infix("*", str(index), str(self.dialect.stride))
 
     def place(self, array: str, index: Index) -> str:
         """The array from an entry on."""
-        own = self.names.unique(_WORD.findall(array)[-1])
-        self(f"{self.dialect.real} *const {own} = {array} + {_operand(self._offset(index))};")
-        return own
+        identifier = self.names.unique(_WORD.findall(array)[-1])
+        self(f"{self.dialect.real} *const {identifier} = {array} + {_operand(self._offset(index))};")
+        return identifier
 
-    def load(self, array: str, index: Index, *, vector: bool = False) -> str:
+    def load(self, array: str, index: Index, kind: str = "real") -> str:
         """An entry of an array, as it is here."""
-        return self.let(f"{_WORD.findall(array)[-1]}_i", f"{array}[{self._offset(index)}]")
+        if kind == "whole":
+            return self.let("whole", self._entry(array, index, kind), kind)
+        return self.let(f"{_WORD.findall(array)[-1]}_i", self._entry(array, index, kind))
 
-    def store(self, value: str, array: str, index: Index, *, vector: bool = False) -> None:
+    def store(self, value: Index, array: str, index: Index, kind: str = "real") -> None:
         """Write an entry of an array."""
-        self(f"{array}[{self._offset(index)}] = {value};")
+        self(f"{self._entry(array, index, kind)} = {value};")
 
-    def load_whole(self, array: str, index: Index) -> str:
-        """An entry of an array of integers, as it is here."""
-        return self.let("whole", f"{array}[{index}]", "whole")
-
-    def store_whole(self, value: Index, array: str, index: Index) -> None:
-        """Write an entry of an array of integers."""
-        self(f"{array}[{index}] = {value};")
-
-    @contextmanager
-    def loop(self, first: Index, stop: Index, step: int = 1) -> Iterator[StatementLoop]:
+    def loop(self, first: Index, stop: Index, step: int = 1) -> AbstractContextManager[StatementLoop]:
         """A loop of an index."""
-        own, place = self.names.inner().unique("i"), len(self.lines)
-        head = f"{self.dialect.whole} {own} = {first}; {own} < {_operand(str(stop))}"
-        with self.block(f"for ({head}; {f'++{own}' if step == 1 else f'{own} += {step}'})"):
-            self.names.take(own)
-            yield StatementLoop(self, own, place)
+        return self._counted("i", first, stop, step)
 
-    @contextmanager
-    def forever(self) -> Iterator[None]:
+    def forever(self) -> AbstractContextManager[None]:
         """A loop that is left from within the function alone."""
-        with self.block("for (;;)"):
-            yield
+        return self.block("for (;;)")
 
     def leave(self, result: Index) -> None:
         """Return from within the function."""
@@ -320,14 +284,14 @@ class StatementLoop(SampleLoop):
 
     active = _TRUE
 
-    def __init__(self, code: Statements, index: str, place: int) -> None:
-        self._code, self.index, self._place = code, index, place
+    def __init__(self, code: Statements, index: str, line: int) -> None:
+        self._code, self.index, self._place = code, index, line
 
     def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A variable."""
-        own = self._code.declare(self._place, name, first, kind)
+        identifier = self._code.declare(self._place, name, first, kind)
         self._place += 1
-        return own
+        return identifier
 
     def hand(self, name: str, value: str) -> None:
         """Change a variable."""
@@ -341,17 +305,6 @@ class StatementLoop(SampleLoop):
     def count(self, name: str) -> None:
         """Add one to a variable."""
         self._code(f"++{name};")
-
-
-class Expressions(Entries):
-    """A vector that is read, from how its entry of an index is written."""
-
-    def __init__(self, entry: Callable[[Index], str]) -> None:
-        self._entry = entry
-
-    def get(self, j: Index) -> str:
-        """Entry j."""
-        return self._entry(j)
 
 
 class ArrayVector(Vector):

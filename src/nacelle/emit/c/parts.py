@@ -158,11 +158,11 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
     parts = parts or [ProgramPart([])]
     part_of = {k: p for p, part in enumerate(parts) for k in part.operations}
     part_at = [part_of[k] for k in order]
-    deaths = {k: part_at[place] for k, place in last.items()}
+    deaths = {k: part_at[position] for k, position in last.items()}
     written: dict[int, list[int]] = {}
-    for place, k in enumerate(program.results):
+    for position, k in enumerate(program.results):
         # What needs no operation is written by the last part.
-        written.setdefault(part_of.get(k, len(parts) - 1), []).append(place)
+        written.setdefault(part_of.get(k, len(parts) - 1), []).append(position)
     births: list[tuple[int, int]] = []
     for p, part in enumerate(parts):
         used = [a for k in part.operations for a in arguments(program, k)]
@@ -171,7 +171,7 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
         part.kept = [k for k in part.operations if deaths[k] > p]
         births += [(p, k) for k in part.kept]
         part.outputs = written.get(p, [])
-        used += [program.results[place] for place in part.outputs]
+        used += [program.results[position] for position in part.outputs]
         part.inputs = sorted({program.code[a][1] for a in used if program.code[a][0] == "input"})
     return Cut(parts, assign_slots(births, deaths), order)
 
@@ -195,15 +195,15 @@ def _bounds(order: list[int], last: dict[int, int], start: int, end: int, length
     if pieces == 1:
         return [start, end]
     alive = [0] * (len(order) + 2)  # at a cut before each place
-    for place, k in enumerate(order):
-        alive[place + 1] += 1
+    for position, k in enumerate(order):
+        alive[position + 1] += 1
         alive[last[k] + 1] -= 1
-    for place in range(len(order)):
-        alive[place + 1] += alive[place]
+    for position in range(len(order)):
+        alive[position + 1] += alive[position]
     bounds = [start]
     slack = length // 5
     for piece in range(1, pieces):
         middle = start + piece * count // pieces
         near = range(max(bounds[-1] + 1, middle - slack), min(end - 1, middle + slack) + 1)
-        bounds.append(min((alive[place], abs(place - middle), place) for place in near)[2])
+        bounds.append(min((alive[position], abs(position - middle), position) for position in near)[2])
     return [*bounds, end]

@@ -8,8 +8,6 @@ No heap, no globals, nothing kept between calls. Two entries:
 The body is in the source once. For one sample its arrays are the caller's; for a batch they are tiles
 in which the samples lie side by side, and the loop over a tile is one that compilers vectorise. A call of
 sin, cos, tanh, exp or atan2 would keep them from it, so these have parts of their own.
-
-How C is written, the names that a program has in it, and the frame of a header.
 """
 
 from __future__ import annotations
@@ -83,8 +81,8 @@ class Interface:
         self.real: str = options.real if options.plain else f"{self.name}_real"
         self.guard = f"{self.name}_h_included"
         drivers = ("newton", "rk4", "irk5", "control")
-        own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", *drivers)
-        self.names = Identifiers((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
+        suffixes = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", *drivers)
+        self.names = Identifiers((self.name, *(f"{self.name}_{word}" for word in suffixes), *"hijknsw"))
         self.inputs = [self._array(variable, "x") for variable in program.inputs]
         self.outputs = [self._array(variable, "y") for variable in program.outputs]
 
@@ -153,15 +151,15 @@ class _Writer:
         self.inputs = _flat(interface.inputs)
         self.outputs = _flat(interface.outputs)
         prefix = interface.names.counted("v")
-        self.local = {k: f"{prefix}{place}" for place, k in enumerate(self.cut.order)}
+        self.local = {k: f"{prefix}{index}" for index, k in enumerate(self.cut.order)}
         self.part = interface.names.counted(f"{interface.name}_part")
         self.whole = len(self.cut.parts) == 1
 
-    def at(self, name: str, place: int) -> str:
+    def at(self, name: str, index: int) -> str:
         """Write an element of an array."""
-        if not self.options.batch or place == 0:
-            return f"{name}[{place}]"
-        return f"{name}[s]" if place == 1 else f"{name}[{place} * s]"
+        if not self.options.batch or index == 0:
+            return f"{name}[{index}]"
+        return f"{name}[s]" if index == 1 else f"{name}[{index} * s]"
 
     def value(self, k: int, here: set[int]) -> str:
         """Write the value of an instruction inside a part that makes the values `here`."""
@@ -169,17 +167,17 @@ class _Writer:
         if op == "const":
             return c_parts.c_constant(operands[0], self.options.real)
         if op == "input":
-            array, place = self.inputs[operands[0]]
-            return self.at(array.name, place)
+            array, index = self.inputs[operands[0]]
+            return self.at(array.name, index)
         return self.local[k] if k in here else self.at("w", self.cut.passed.slot[k])
 
     def body(self, part: c_parts.ProgramPart) -> list[str]:
         """Write the statements of a part."""
         real, here, kept = self.interface.real, set(part.operations), set(part.kept)
         written: dict[int, list[str]] = {}
-        for place in part.outputs:
-            array, element = self.outputs[place]
-            written.setdefault(self.program.results[place], []).append(self.at(array.name, element))
+        for index in part.outputs:
+            array, element = self.outputs[index]
+            written.setdefault(self.program.results[index], []).append(self.at(array.name, element))
         lines = []
         for k in part.operations:
             op = self.program.code[k][0]
@@ -203,26 +201,26 @@ class _Writer:
     def arrays(self, part: c_parts.ProgramPart) -> list[tuple[str, str]]:
         """List type and name of the arrays that a part uses."""
         real = self.interface.real
-        read = {self.inputs[place][0].name for place in part.inputs}
-        made = {self.outputs[place][0].name for place in part.outputs}
+        read = {self.inputs[index][0].name for index in part.inputs}
+        written = {self.outputs[index][0].name for index in part.outputs}
         arrays = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
         if part.fetched or part.kept:
             arrays.append((real if part.kept else f"const {real}", "w"))
-        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in made]
+        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in written]
 
     def functions(self) -> list[str]:
         """Write the parts as functions."""
         lines: list[str] = []
         batch, name = self.options.batch, self.interface.name
-        for place, part in enumerate(self.cut.parts):
+        for index, part in enumerate(self.cut.parts):
             arrays = self.arrays(part)
-            own = f"{self.part}{place}"
+            function = f"{self.part}{index}"
             heads = [f"{kind} *restrict {array}" for kind, array in arrays]
             passed = [array for _, array in arrays]
             if batch:
-                lines += [c_parts.call(f"{name}_inline void {own}", ["size_t s", *heads]), "{"]
+                lines += [c_parts.call(f"{name}_inline void {function}", ["size_t s", *heads]), "{"]
             else:
-                lines += [c_parts.call(f"{name}_apart void {own}", heads or ["void"]), "{"]
+                lines += [c_parts.call(f"{name}_apart void {function}", heads or ["void"]), "{"]
             body = self.body(part)
             if batch and not any("s]" in line for line in body):
                 lines.append("    (void)s;")
@@ -230,19 +228,19 @@ class _Writer:
             lines += ["}", ""]
             if not batch:
                 continue
-            lines += [c_parts.call(f"{name}_apart void {own}_single", heads or ["void"]), "{"]
-            lines += [f"    {c_parts.call(own, ['1', *passed], 4)};", "}", ""]
-            moved = [str(self.options.tile), *(f"{array} + k" for array in passed)]
-            lines += [c_parts.call(f"{name}_apart void {own}_tile", heads or ["void"]), "{"]
+            lines += [c_parts.call(f"{name}_apart void {function}_single", heads or ["void"]), "{"]
+            lines += [f"    {c_parts.call(function, ['1', *passed], 4)};", "}", ""]
+            tile_arguments = [str(self.options.tile), *(f"{array} + k" for array in passed)]
+            lines += [c_parts.call(f"{name}_apart void {function}_tile", heads or ["void"]), "{"]
             lines += [f"    for (size_t k = 0; k < {self.options.tile}; ++k) {{"]
-            lines += [f"        {c_parts.call(own, moved, 8)};", "    }", "}", ""]
+            lines += [f"        {c_parts.call(function, tile_arguments, 8)};", "    }", "}", ""]
         return lines
 
     def calls(self, ending: str) -> list[str]:
         """Write the calls of all parts."""
         return [
-            c_parts.call(f"{self.part}{place}{ending}", [array for _, array in self.arrays(part)], 4) + ";"
-            for place, part in enumerate(self.cut.parts)
+            c_parts.call(f"{self.part}{index}{ending}", [array for _, array in self.arrays(part)], 4) + ";"
+            for index, part in enumerate(self.cut.parts)
         ]
 
     def entry(self) -> list[str]:
@@ -281,9 +279,9 @@ class _Writer:
                 array.size,
                 f"{tiles[array.name]}[j * {tile} + k] = {array.name}[(i + k) * {array.stride} + j];",
             )
-        for place, part in enumerate(self.cut.parts):
+        for index, part in enumerate(self.cut.parts):
             tiled = [tiles.get(array, array) for _, array in self.arrays(part)]
-            lines.append(f"        {c_parts.call(f'{self.part}{place}_tile', tiled, 8)};")
+            lines.append(f"        {c_parts.call(f'{self.part}{index}_tile', tiled, 8)};")
         for array in outputs:
             lines += self._copy(
                 array.size,
@@ -316,7 +314,7 @@ class _Writer:
 
 def _flat(arrays: list[CArgument]) -> list[tuple[CArgument, int]]:
     """List array and place of every scalar, counted through."""
-    return [(array, place) for array in arrays for place in range(array.size)]
+    return [(array, index) for array in arrays for index in range(array.size)]
 
 
 def _header(interface: Interface, writer: _Writer) -> str:

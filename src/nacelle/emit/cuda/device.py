@@ -1,11 +1,8 @@
 """Running kernels and drivers on a device: the one home of CuPy.
 
 CuPy compiles by NVRTC, keeps what it has compiled in its own cache, and gives memory and streams. Data stays
-on the device: arrays come as CuPy arrays or by DLPack, and results are CuPy arrays.
-
-Newton's iteration and the Runge-Kutta method on the device, on rows of numbers.
-
-Arrays are structures of arrays: (size, N), numbers of a row side by side.
+on the device: arrays come as CuPy arrays or by DLPack, and results are CuPy arrays. They are structures of
+arrays: (size, N), numbers of a row side by side.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
 from nacelle.emit.irk5_steps import REPORTED
-from nacelle.emit.newton import NOT_FINITE, Rules, newton_sizes
-from nacelle.emit.rk4 import require_delay, sizes
+from nacelle.emit.newton import NOT_FINITE, NewtonResult, Rules, newton_sizes
+from nacelle.emit.rk4 import Rk4Result, require_delay, sizes
 from nacelle.errors import DeviceError
 from nacelle.program.program import Program
 
@@ -102,8 +99,8 @@ def device_array(value: Any, name: str, real: str) -> Any:
     module = cupy()
     array = value
     if not isinstance(value, module.ndarray):
-        place = getattr(value, "__dlpack_device__", None)
-        if place is None or int(place()[0]) not in _ON_DEVICE:
+        device = getattr(value, "__dlpack_device__", None)
+        if device is None or int(device()[0]) not in _ON_DEVICE:
             kind = type(value)
             raise DeviceError(
                 f"{name!r} is {kind.__module__}.{kind.__qualname__} in the processor's memory: give an array "
@@ -176,10 +173,10 @@ class LoadedKernels:
     def _launch(self, function: Any, launch: Launch, arguments: list[Any], count: int) -> Callable[[], None]:
         across, shared = THREADS * launch.states, launch.shared_bytes
         grid = min(-(-count // across), self._processors * launch.blocks)
-        given = (*arguments, np.uint64(count))
+        passed = (*arguments, np.uint64(count))
 
         def launched() -> None:
-            function((grid,), (THREADS,), given, shared_mem=shared)
+            function((grid,), (THREADS,), passed, shared_mem=shared)
 
         return lambda: on_device(self.label, launched)
 
@@ -219,10 +216,11 @@ class LoadedDriver:
 
     def run(self, arguments: Sequence[Any], count: int) -> None:
         """Run so many samples; arrays of rows are followed by the distance of their rows."""
-        given = (*arguments, np.uint64(count))
+        passed = (*arguments, np.uint64(count))
         shared = self.made.shared_bytes
         on_device(
-            self.label, lambda: self.function((self._grid(count),), (THREADS,), given, shared_mem=shared)
+            self.label,
+            lambda: self.function((self._grid(count),), (THREADS,), passed, shared_mem=shared),
         )
 
 
@@ -239,43 +237,11 @@ def rows_of(array: Any, kind: str) -> list[Any]:
 
 def _is_aligned(arrays: Sequence[tuple[Any, str]]) -> bool:
     """Whether all rows begin at multiples of 16 bytes."""
-    own = [array for array, kind in arrays if kind != "shared"]
-    return all(array.data.ptr % _ALIGNED == 0 and array.strides[0] % _ALIGNED == 0 for array in own)
+    rows = [array for array, kind in arrays if kind != "shared"]
+    return all(array.data.ptr % _ALIGNED == 0 and array.strides[0] % _ALIGNED == 0 for array in rows)
 
 
 # ---- newton's iteration and the Runge-Kutta method on the device, on rows of numbers
-
-
-@dataclass(frozen=True)
-class DeviceSolution:
-    """What Newton's method found, on the device.
-
-    Attributes:
-        y: the unknowns (n, N).
-        iterations: steps taken (N,).
-        status: 0 converged, 1 the iteration cap was reached, 2 a step or an error was not finite (N,).
-    """
-
-    y: Any
-    iterations: Any
-    status: Any
-
-
-@dataclass(frozen=True)
-class DeviceMotion:
-    """Motions from many initial states, on the device.
-
-    Attributes:
-        x: the states after every so many steps (stored, n, N); NaN from where one was not finite.
-        final: the last finite states (n, N).
-        completed: steps to the last finite state (N,).
-        status: 0 all steps were completed, 2 a state was not finite (N,).
-    """
-
-    x: Any
-    final: Any
-    completed: Any
-    status: Any
 
 
 class DeviceNewton:
@@ -293,27 +259,27 @@ class DeviceNewton:
 
     def _driver(self, own: bool) -> LoadedDriver:
         if own not in self._loaded:
-            made = newton_kernel(self.program, self.options, own=own)
-            self._loaded[own] = LoadedDriver(made, self.options, self.program.name)
+            kernel = newton_kernel(self.program, self.options, own=own)
+            self._loaded[own] = LoadedDriver(kernel, self.options, self.program.name)
         return self._loaded[own]
 
-    def solve(self, y0: Any, p: Any, rules: Rules) -> DeviceSolution:
-        """Solve for every sample.
+    def solve(self, y0: Any, p: Any, rules: Rules) -> NewtonResult:
+        """Solve for every sample; y is (n, N), on the device.
 
         Args:
             y0: where to start (n, N).
             p: parameters (k, N), or (k,) for all samples.
             rules: when the iteration ends.
         """
-        module, own = cupy(), p.ndim == 2
-        driver, count = self._driver(own), int(y0.shape[1])
+        module, own_parameters = cupy(), p.ndim == 2
+        driver, count = self._driver(own_parameters), int(y0.shape[1])
         y = on_device(self.program.name, lambda: module.empty((self.n, count), dtype=y0.dtype))
-        taken, status = (module.empty(count, dtype=np.int64) for _ in range(2))
+        iterations, status = (module.empty(count, dtype=np.int64) for _ in range(2))
         arguments = [
             *rows_of(y0, "own"),
             *_parameters(p),
             *rows_of(y, "written"),
-            taken,
+            iterations,
             status,
             driver.scratch(count),
             y0.dtype.type(rules.tolerance),
@@ -323,7 +289,7 @@ class DeviceNewton:
         ]
         if count:
             driver.run(arguments, count)
-        return DeviceSolution(y, taken, status)
+        return NewtonResult(y, iterations, status)
 
 
 class DeviceRk4:
@@ -353,12 +319,12 @@ class DeviceRk4:
         """Numbers of states, of inputs in a row, and of parameters."""
         return sizes(self.program, self.control, sampled=self.sampled)
 
-    def driver(self, given: RunInputs) -> LoadedDriver:
+    def driver(self, layout: RunInputs) -> LoadedDriver:
         """The kernel for inputs that are given in a way."""
-        if given not in self._loaded:
-            made = rk4_kernel(self.program, self.control, self.options, given, sampled=self.sampled)
-            self._loaded[given] = LoadedDriver(made, self.options, self.program.name)
-        return self._loaded[given]
+        if layout not in self._loaded:
+            kernel = rk4_kernel(self.program, self.control, self.options, layout, sampled=self.sampled)
+            self._loaded[layout] = LoadedDriver(kernel, self.options, self.program.name)
+        return self._loaded[layout]
 
     def integrate(
         self,
@@ -371,8 +337,8 @@ class DeviceRk4:
         every: int = 0,
         held: int = 1,
         delay: int = 0,
-    ) -> DeviceMotion:
-        """Integrate from every initial state.
+    ) -> Rk4Result:
+        """Integrate from every initial state; x is (stored, n, N) and final (n, N), on the device.
 
         Args:
             x0: initial states (n, N); X (n + nz + m, N) in the sampled form.
@@ -390,17 +356,17 @@ class DeviceRk4:
         """
         require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])
-        given = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
-        driver, stored = self.driver(given), steps // every if every else 0
+        layout = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
+        driver, stored = self.driver(layout), steps // every if every else 0
         n, name = int(x0.shape[0]), self.program.name
         final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
         kept = on_device(name, lambda: module.full((stored, n, count), np.nan, dtype=x0.dtype))
         completed = module.empty(count, dtype=np.int64)
-        rows = int(u.shape[0]) if given.u == "rows" else 1
+        rows = int(u.shape[0]) if layout.u == "rows" else 1
         arguments = [
             *rows_of(x0, "own"),
             u,
-            np.uint64(0 if given.u == "rows" else u.strides[0] // u.itemsize),
+            np.uint64(0 if layout.u == "rows" else u.strides[0] // u.itemsize),
             *_parameters(p),
             *rows_of(final, "written"),
             kept,
@@ -413,7 +379,7 @@ class DeviceRk4:
         if count:
             driver.run(arguments, count)
         status = module.where(completed < steps, NOT_FINITE, 0)
-        return DeviceMotion(kept, final, completed, status)
+        return Rk4Result(kept, final, completed, status)
 
 
 @dataclass(frozen=True)
@@ -447,8 +413,8 @@ class DeviceIrk5:
 
     @cached_property
     def _driver(self) -> LoadedDriver:
-        made = irk5_kernel(self.program, self.control, self.options)
-        return LoadedDriver(made, self.options, self.program.name)
+        kernel = irk5_kernel(self.program, self.control, self.options)
+        return LoadedDriver(kernel, self.options, self.program.name)
 
     def integrate(
         self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 0, held: int = 1
@@ -471,16 +437,16 @@ class DeviceIrk5:
         )
         final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
         counts = module.empty((len(REPORTED), count), dtype=np.int64)
-        own, m = u.ndim == 2, int(u.shape[0] if u.ndim == 2 else u.shape[-2])
-        u_step, u_stage = (0, 0) if own or len(u) == 1 else (m, 0)
+        own_inputs, m = u.ndim == 2, int(u.shape[0] if u.ndim == 2 else u.shape[-2])
+        u_step, u_stage = (0, 0) if own_inputs or len(u) == 1 else (m, 0)
         if u.ndim == 4:
             u_step, u_stage = 3 * m, m
         arguments = [
             *rows_of(x0, "own"),
-            *(rows_of(u, "own") if own else [u, np.uint64(1)]),
+            *(rows_of(u, "own") if own_inputs else [u, np.uint64(1)]),
             *(rows_of(p, "own") if p.ndim == 2 else [p, np.uint64(1)]),
             *(stored, np.uint64(count), *rows_of(final, "written"), counts, np.uint64(count)),
-            *(self._driver.scratch(count), np.int32(own), np.int32(p.ndim == 2)),
+            *(self._driver.scratch(count), np.int32(own_inputs), np.int32(p.ndim == 2)),
             *(np.uint64(u_step), np.uint64(u_stage), x0.dtype.type(h)),
             *(np.uint64(value) for value in (steps, every, held)),
         ]

@@ -4,27 +4,23 @@ The registers are all the body's; vectors that a loop keeps between evaluations 
 entry a thread. Numbers of a sample that have no room there lie in scratch columns of global memory, which the
 cache holds: those that are read most often get room in shared memory first.
 
-Newton's iteration on the device: a thread solves a sample, by the rules of `nacelle.emit.newton`.
-
-The Runge-Kutta method with a fixed step on the device: a thread integrates a sample from begin to end.
-
-The vectors of a sample are columns of shared memory: the state, the argument of the derivative, its value and
-the sum of them.
+A thread solves a sample by the rules of `nacelle.emit.newton`, or integrates it from begin to end; its
+columns are then the state, the argument of the derivative, its value and the sum of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nacelle.emit.c.loops import ArrayVector, Dialect, Expressions, Statements
+from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
 from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
 from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, ValuePlaces, statements
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers, entry_name
 from nacelle.emit.newton import NewtonLoop, newton_sizes, write_newton
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledLoop, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -119,7 +115,7 @@ class SampleNumbers:
         self.frame, self.sources = frame, sources
         chosen = sorted(range(len(sources)), key=lambda k: (-reads[k], k))[: max(frame.room, 0)]
         first = frame.take(len(chosen))
-        self._places: dict[int, str] = {k: frame.at(first, place) for place, k in enumerate(sorted(chosen))}
+        self._places: dict[int, str] = {k: frame.at(first, index) for index, k in enumerate(sorted(chosen))}
         self._rows: dict[int, int] = {}
         for k in range(len(sources)):
             if k not in self._places:
@@ -182,12 +178,12 @@ def body_lines(
     """
     flat = [(v, j) for v, variable in enumerate(program.inputs) for j in range(variable.size)]
 
-    def load(place: int, names: list[str]) -> str:
-        v, j = flat[place]
+    def load(index: int, names: list[str]) -> str:
+        v, j = flat[index]
         return sources[v](j).replace("{}", names[0])
 
-    places = ValuePlaces(load, lambda place, texts: put(place, texts[0]), lambda slot: frame.at(slots, slot))
-    return statements(plan, frame.options.real, places)
+    access = ValuePlaces(load, lambda index, texts: put(index, texts[0]), lambda slot: frame.at(slots, slot))
+    return statements(plan, frame.options.real, access)
 
 
 def head(name: str, arguments: list[str], blocks: int) -> list[str]:
@@ -283,16 +279,16 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         n=n,
         y=unknowns,
         step=frame.vector(code, dy),
-        error=frame.vector(code, error),
-        weights=Expressions(lambda j: f"(weights ? weights[{j}] : 0)"),
+        error=frame.vector(code, error).get,
+        weights=lambda j: f"(weights ? weights[{j}] : 0)",
         evaluate=lambda: code(*body),
         tolerance="tolerance",
         rounds="cap + 1",
         polish="polish",
     )
-    status, taken = write_newton(code, loop)
+    status, steps = write_newton(code, loop)
     code.each(n, lambda j: code(f"y[{j} * y_ld + i] = {unknowns.get(j)};"))
-    code(f"iterations[i] = {taken};", f"statuses[i] = {status};")
+    code(f"iterations[i] = {steps};", f"statuses[i] = {status};")
     lines = [
         *head(name, arguments, plan.blocks),
         *frame.begin("p", 0 if own else k),
@@ -330,7 +326,7 @@ def rk4_kernel(
     program: Program,
     control: Program | None = None,
     options: CudaOptions | None = None,
-    given: RunInputs | None = None,
+    layout: RunInputs | None = None,
     *,
     sampled: bool = False,
 ) -> DriverKernel:
@@ -340,42 +336,42 @@ def rk4_kernel(
         program: the derivative, of inputs x, u and p.
         control: what gives u at the begin of every period, of inputs x, w and p.
         options: how CUDA is written.
-        given: how inputs are given.
+        layout: how inputs are given.
         sampled: whether the control has memory and a delay.
 
     Raises:
         ValueError: if a program is of another form.
     """
-    options, given = options or CudaOptions(), given or RunInputs()
-    found = sizes(program, control, sampled=sampled)
-    form, k = found.sampled, found.k
+    options, layout = options or CudaOptions(), layout or RunInputs()
+    form_sizes = sizes(program, control, sampled=sampled)
+    form, k = form_sizes.sampled, form_sizes.k
     n, m, _ = (variable.size for variable in program.inputs)
-    made = 0 if form is None else form.u + form.z
-    columns = found.n + 3 * n + (m if control is not None else 0) + made + 1
+    control_outputs = 0 if form is None else form.u + form.z
+    columns = form_sizes.n + 3 * n + (m if control is not None else 0) + control_outputs + 1
     plan = driver_plan(program, options, columns)
     law = None if control is None else driver_plan(control, options, columns)
     blocks = min(plan.blocks, law.blocks if law is not None else plan.blocks)
-    frame = ScratchColumns(options, blocks, 0 if given.p == "own" else k)
-    x, s, slope, total = (frame.take(size) for size in (found.n, n, n, n))
+    frame = ScratchColumns(options, blocks, 0 if layout.p == "own" else k)
+    x, s, slope, total = (frame.take(size) for size in (form_sizes.n, n, n, n))
     acting = frame.take(m if control is not None else 0)
     # What a sampled control gives waits until it acts.
-    waiting = acting if form is None else frame.take(made)
+    waiting = acting if form is None else frame.take(control_outputs)
     slots = frame.take(max(plan.slots.count, law.slots.count if law is not None else 0))
-    reads = reads_of(plan, n + m, k) if given.p == "own" else []
-    sources = [f"p[{j} * p_ld + i]" for j in range(k)] if given.p == "own" else []
-    if given.u == "own":
-        reads += reads_of(plan, n, found.m)
-        sources += [f"u[{j} * u_ld + i]" for j in range(found.m)]
+    reads = reads_of(plan, n + m, k) if layout.p == "own" else []
+    sources = [f"p[{j} * p_ld + i]" for j in range(k)] if layout.p == "own" else []
+    if layout.u == "own":
+        reads += reads_of(plan, n, form_sizes.m)
+        sources += [f"u[{j} * u_ld + i]" for j in range(form_sizes.m)]
     numbers = SampleNumbers(frame, sources, reads)
     real = options.real
 
     def parameter(j: int) -> str:
-        return numbers.load(j) if given.p == "own" else f"nc_load(common + {j * options.bytes}, {{}});"
+        return numbers.load(j) if layout.p == "own" else f"nc_load(common + {j * options.bytes}, {{}});"
 
     def row(j: int) -> str:
-        if given.u == "own":
-            return numbers.load(j + (k if given.p == "own" else 0))
-        return f"nc_read(u + row * {found.m} + {j}, {{}});"
+        if layout.u == "own":
+            return numbers.load(j + (k if layout.p == "own" else 0))
+        return f"nc_read(u + row * {form_sizes.m} + {j}, {{}});"
 
     def acts(j: int) -> str:
         return f"nc_load({frame.at(acting, j)}, {{}});"
@@ -412,45 +408,45 @@ def rk4_kernel(
     ]
     code = Statements(Dialect(real, "unsigned long long", real, device=True), Identifiers(_RK4_NAMES), 2)
     state, at, acts_on = (frame.vector(code, first) for first in (x, s, acting))
-    code.each(found.n, lambda j: state.put(j, f"x0[{j} * x0_ld + i]"))
+    code.each(form_sizes.n, lambda j: state.put(j, f"x0[{j} * x0_ld + i]"))
     code(*numbers.fill())
 
     def begin(step: str) -> None:
-        if given.u == "rows" and control is None:
+        if layout.u == "rows" and control is None:
             code(
                 "const bool staged = rows == 3 * steps && rows != steps / held;",
                 f"const unsigned long long begin = staged ? 3 * {step} : (rows > 1 ? {step} / held : 0);",
             )
 
     def evaluate(stage: Index) -> None:
-        if given.u == "rows" and control is None:
+        if layout.u == "rows" and control is None:
             # Begin, middle, middle and end of the step.
             row_of_stage = f"begin + (staged ? (unsigned)({stage} + 1) / 2 : 0u)"
             code(f"const unsigned long long row = {row_of_stage};", "(void)row;")
         code(*body)
 
     def evaluate_control(period: str) -> None:
-        if given.u == "rows":
+        if layout.u == "rows":
             code(f"const unsigned long long row = rows > 1 ? {period} : 0;", "(void)row;")
         code(*control_lines)
 
     law_loop = None
     if control is not None:
-        memory = None
+        law_loop = ControlLoop(acts_on, evaluate_control, "held")
         if form is not None:
-            memory = SampledLoop(
-                nz=form.z,
-                z=frame.vector(code, x, n),
-                z_made=frame.vector(code, waiting, m),
-                u=frame.vector(code, x, n + form.z),
+            before = frame.vector(code, x, n + form.z)
+            z = frame.vector(code, x, n), frame.vector(code, waiting, m), form.z
+            law_loop = replace(
+                law_loop,
+                made=frame.vector(code, waiting),
+                before=before,
                 delay="delay",
+                carried=(z, (before, acts_on, m)),
             )
-        gives = acts_on if form is None else frame.vector(code, waiting)
-        law_loop = ControlLoop(gives, evaluate_control, "held", memory)
 
     def store(following: str) -> None:
-        row = f"({following} / every - 1) * {found.n}"
-        code.each(found.n, lambda j: code(f"stored[({row} + {j}) * stored_ld + i] = {state.get(j)};"))
+        row = f"({following} / every - 1) * {form_sizes.n}"
+        code.each(form_sizes.n, lambda j: code(f"stored[({row} + {j}) * stored_ld + i] = {state.get(j)};"))
 
     loop = Rk4Loop(
         n=n,
@@ -470,11 +466,11 @@ def rk4_kernel(
         control=law_loop,
     )
     completed = write_rk4(code, loop)
-    code.each(found.n, lambda j: code(f"last[{j} * last_ld + i] = {state.get(j)};"))
+    code.each(form_sizes.n, lambda j: code(f"last[{j} * last_ld + i] = {state.get(j)};"))
     code(f"completed[i] = (long long){completed};")
     lines = [
         *head(name, arguments, blocks),
-        *frame.begin("p", 0 if given.p == "own" else k),
+        *frame.begin("p", 0 if layout.p == "own" else k),
         sample_loop(),
         *code.lines,
         "    }",

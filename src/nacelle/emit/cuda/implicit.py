@@ -61,12 +61,12 @@ class ColumnSteps(StructSteps):
     def array(self, c: ArrayWriter, name: str) -> str:
         """The first column of an array."""
         assert isinstance(c, Statements)
-        own = c.names.unique(name)
+        identifier = c.names.unique(name)
         if name in PIVOTS:
-            c(f"{_WHOLE} *const {own} = wholes + {len(COUNTERS) + PIVOTS.index(name) * self.sizes.n};")
+            c(f"{_WHOLE} *const {identifier} = wholes + {len(COUNTERS) + PIVOTS.index(name) * self.sizes.n};")
         else:
-            c(f"{self.dialect.real} *const {own} = work + {self._offsets[name] * THREADS};")
-        return own
+            c(f"{self.dialect.real} *const {identifier} = work + {self._offsets[name] * THREADS};")
+        return identifier
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer that lives through the steps, as it is here."""
@@ -74,7 +74,7 @@ class ColumnSteps(StructSteps):
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change one of them."""
-        c.store_whole(value, "wholes", COUNTERS.index(name))
+        c.store(value, "wholes", COUNTERS.index(name), "whole")
 
     def tile(self, program: str) -> tuple[str, int]:
         """The columns of a program's inputs and results."""
@@ -99,7 +99,7 @@ class ColumnSteps(StructSteps):
         x = self.array(c, "x")
         with c.loop(0, self.sizes.n) as states:
             c(f"last[{states.index} * last_ld] = {c.load(x, states.index)};")
-        c(*(f"counts[{place} * counts_ld] = (long long){value};" for place, value in enumerate(values)))
+        c(*(f"counts[{index} * counts_ld] = (long long){value};" for index, value in enumerate(values)))
 
     def program(self, which: str, program: Program, options: CudaOptions, blocks: int) -> tuple[str, int]:
         """A program as a function, and the bytes of shared memory of a block that it needs."""
@@ -142,15 +142,15 @@ def irk5_kernel(
     options = options or CudaOptions()
     if options.real != "double":
         raise ValueError("implicit steps need numbers of type double")
-    found = sizes(program, control)
+    form_sizes = sizes(program, control)
     n, m, k = (variable.size for variable in program.inputs)
     kernel = driver_name(program, options, "irk5")
-    own = kernel.removesuffix("_kernel")
+    prefix = kernel.removesuffix("_kernel")
     programs = {DERIVATIVE: program} | ({} if control is None else {CONTROL: control})
     dialect = Dialect(options.real, _WHOLE, device=True, stride=THREADS)
-    shape = StepSizes(n, m, k, None if control is None else found.m)
+    shape = StepSizes(n, m, k, None if control is None else form_sizes.m)
     steps = ColumnSteps(
-        dialect, own, {which: f"{own}_{which}" for which in programs}, shape, ("x0", "u", "p")
+        dialect, prefix, {which: f"{prefix}_{which}" for which in programs}, shape, ("x0", "u", "p")
     )
     blocks = min(driver_plan(one, options, 0).blocks for one in programs.values())
     bodies = [steps.program(which, one, options, blocks) for which, one in programs.items()]
@@ -174,7 +174,7 @@ def irk5_kernel(
         *frame.begin(),
         sample_loop(),
         f"        {_WHOLE} wholes[{steps.integers}];",
-        f"        {call(f'(void){own}_run', [*passed, *numbers[:-1]], 8)};",
+        f"        {call(f'(void){prefix}_run', [*passed, *numbers[:-1]], 8)};",
         "    }",
         "}",
     ]

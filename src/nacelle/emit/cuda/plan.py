@@ -6,8 +6,6 @@ speed. So values are put aside by choice: the one needed last makes room (Belady
 of the block's shared memory, and is loaded where it is needed again. Inputs lie in shared memory already and
 need no store.
 
-Operations of a program as a graphics processor has them.
-
 Division and root have slow paths that cut a straight-line program into blocks, and cost as much as twenty
 products. In the *fast* form a quotient is a product with a reciprocal,
 
@@ -23,15 +21,10 @@ In both forms products that only sums use are fused into them (`nacelle.emit.jit
 Which values a thread holds in registers, and which are put aside, is chosen as in native code
 (`nacelle.emit.jit.order`), but no value is in memory beforehand: inputs are read once, into registers.
 
-The order of operations for a thread with a hundred registers: candidates, and the best of them.
-
-To the orders of the native target (`nacelle.emit.jit.order`) two are added:
-
-- *depth first*: from the results, of two operands first the one that needs more values at once;
-- *clusters*: always the small group of operations next that leaves the fewest values alive.
-
-Each is made eager: an operation that frees a register comes as soon as its operands are there. The best is
-the one with the fewest loads and stores of values that the registers do not hold.
+To the orders of the native target (`nacelle.emit.jit.order`) one is added, *clusters*: always the small group
+of operations next that leaves the fewest values alive, made eager: an operation that frees a register comes
+as soon as its operands are there. The best is the one with the fewest loads and stores of values that the
+registers do not hold.
 """
 
 from __future__ import annotations
@@ -43,6 +36,7 @@ from typing import Literal
 from nacelle.emit.jit import order as native
 from nacelle.emit.jit.plan import fuse
 from nacelle.emit.schedule import Slots, assign_slots
+from nacelle.program.graph import depth_first
 from nacelle.program.program import Instruction, Program
 
 Code = tuple[Instruction | None, ...]
@@ -56,21 +50,21 @@ def lowered(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, .
         program: what is lowered.
         ieee: whether quotients and roots stay as they are.
     """
-    made = _Rewritten()
-    places: list[int] = []
+    table = _Rewritten()
+    indices: list[int] = []
     for op, *arguments in program.code:
         if op in ("const", "input"):
-            places.append(made.node(op, *arguments))
+            indices.append(table.node(op, *arguments))
             continue
-        operands = [places[k] for k in arguments]
+        operands = [indices[k] for k in arguments]
         if op == "sqrt" and not ieee:
-            places.append(made.root(operands[0]))
+            indices.append(table.root(operands[0]))
         elif op == "div" and not ieee:
-            places.append(made.quotient(*operands))
+            indices.append(table.quotient(*operands))
         else:
-            places.append(made.node(op, *operands))
-    results = tuple(places[k] for k in program.results)
-    fused = fuse(Program(program.name, program.inputs, program.outputs, tuple(made.code), results))
+            indices.append(table.node(op, *operands))
+    results = tuple(indices[k] for k in program.results)
+    fused = fuse(Program(program.name, program.inputs, program.outputs, tuple(table.code), results))
     return fused, results
 
 
@@ -85,10 +79,10 @@ class _Rewritten:
 
     def node(self, *instruction: object) -> int:
         """The index of an instruction, new or old."""
-        place = self._table.setdefault(instruction, len(self.code))
-        if place == len(self.code):
+        index = self._table.setdefault(instruction, len(self.code))
+        if index == len(self.code):
             self.code.append(instruction)
-        return place
+        return index
 
     def root(self, x: int) -> int:
         """√x = x rsqrt(x), and 0 at 0."""
@@ -145,12 +139,10 @@ def flow_of(code: Code) -> Flow:
 def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that few loads and stores are needed with so many values in registers."""
     flow = flow_of(code)
-    listed = [native.order(code, results, registers + _SPARE_IN_ORDER)]
+    orders = [native.order(code, results, registers + _SPARE_IN_ORDER)]
     if len(flow.given) <= _LONG:
-        wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
-        made = fewest_values_first(wanted, flow), clusters(flow)
-        listed += [native.eager(order, flow.needs, flow.users) for order in made]
-    return min(listed, key=lambda order: set_aside(order, flow, results, registers))
+        orders.append(native.eager(_Clusters(flow).order(), flow.needs, flow.users))
+    return min(orders, key=lambda order: set_aside(order, flow, results, registers))
 
 
 def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], registers: int) -> int:
@@ -159,38 +151,11 @@ def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], register
     return native.moves(order, flow.reads, kept, registers)
 
 
-def fewest_values_first(results: Sequence[int], flow: Flow) -> list[int]:
-    """From the results down, the operand that needs more values at once first (Sethi and Ullman 1970)."""
-    label: dict[int, int] = {}
-    for k in flow.given:
-        below = sorted((label[a] for a in flow.needs[k]), reverse=True)
-        label[k] = max((n + place for place, n in enumerate(below)), default=1)
-    done: dict[int, None] = {}
-    for root in results:
-        _make(root, flow, label, done)
-    return list(done)
-
-
-def _make(root: int, flow: Flow, label: Mapping[int, int], done: dict[int, None]) -> None:
-    """Add an operation and what it needs, operands of the highest label first."""
-    stack = [root]
-    while stack:
-        k = stack[-1]
-        missing = [a for a in flow.needs[k] if a not in done]
-        if k not in done and missing:
-            stack += sorted(missing, key=lambda a: (label[a], a))
-            continue
-        stack.pop()
-        done[k] = None
-
-
-def clusters(flow: Flow) -> list[int]:
-    """Always next the operation, with all that it needs, that leaves the fewest values alive."""
-    return _Clusters(flow).order()
-
-
 class _Clusters:
-    """Clusters that can be made next: for each operation that needs few others the values it leaves alive."""
+    """Always next the operation, with all that it needs, that leaves the fewest values alive.
+
+    Of those that can be made next: for each operation that needs few others the values it leaves alive.
+    """
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -208,12 +173,8 @@ class _Clusters:
                 self._weigh([k for k in self.flow.given if k not in self.done], limit)
                 continue
             best = min(self.figures, key=lambda k: (self.figures[k], k))
-            cluster: dict[int, None] = dict.fromkeys(self.done)
-            size = len(cluster)
-            _make(best, self.flow, {k: k for k in self.flow.given}, cluster)
-            new = list(cluster)[size:]
             touched: dict[int, None] = {}
-            for k in new:
+            for k in depth_first([best], self._missing):
                 self.done[k] = None
                 self.figures.pop(k, None)
                 for a in self.flow.reads[k]:
@@ -222,6 +183,10 @@ class _Clusters:
                 touched.update(dict.fromkeys(self.flow.users[k]))
             self._weigh([k for k in touched if k not in self.done], limit)
         return list(self.done)
+
+    def _missing(self, k: int) -> list[int]:
+        """The operations that one needs and that are not made, the last of the program first."""
+        return sorted((a for a in self.flow.needs[k] if a not in self.done), reverse=True)
 
     def _weigh(self, changed: Sequence[int], limit: int) -> None:
         """Weigh operations anew, and those above them as far as a cluster reaches."""
@@ -333,8 +298,8 @@ class ThreadPlan:
 
 def values_held(options: CudaOptions, states: int, blocks: int) -> int:
     """How many values of a state the registers of a thread hold."""
-    words = 2 if options.real == "double" else states
-    return (REGISTERS[blocks] - _SPARE[options.real]) // words
+    registers_per_value = 2 if options.real == "double" else states
+    return (REGISTERS[blocks] - _SPARE[options.real]) // registers_per_value
 
 
 def planned(
@@ -376,14 +341,14 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
     order = ordered(code, results, held)
     flow = flow_of(code)
     fetched = native.residence(order, flow.reads, held)
-    made = {k: place for place, k in enumerate(order)}
+    index_of = {k: position for position, k in enumerate(order)}
     deaths: dict[int, int] = {}
-    for place, values in enumerate(fetched):
+    for position, values in enumerate(fetched):
         for a in values:
-            if a in made:
-                deaths[a] = place
-    births = sorted((made[a], a) for a in deaths)
-    moved = set_aside(order, flow, (), held) - sum(a not in made for values in fetched for a in values)
+            if a in index_of:
+                deaths[a] = position
+    births = sorted((index_of[a], a) for a in deaths)
+    spills = set_aside(order, flow, (), held) - sum(a not in index_of for values in fetched for a in values)
     return ThreadPlan(
         code,
         tuple(results),
@@ -392,5 +357,5 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
         assign_slots(births, deaths),
         states,
         blocks,
-        moved,
+        spills,
     )

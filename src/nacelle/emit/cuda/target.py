@@ -1,11 +1,8 @@
 """The target "cuda": a program as one CUDA source, its kernels behind the header.
 
-The statements of a laid-out program: one state, or two side by side, by functions of the header.
-
-Kernels that evaluate a program for many states, as text.
-
-Arrays are structures of arrays: entry j of a variable of state i is at `base[j * ld + i]`, ld the distance of
-rows in numbers. Variables that all states share are at `base[j]`. There are two kernels:
+Kernels evaluate a laid-out program for many states, one state a thread or two side by side. Arrays are
+structures of arrays: entry j of a variable of state i is at `base[j * ld + i]`, ld the distance of rows in
+numbers. Variables that all states share are at `base[j]`. There are two kernels:
 
 - NAME_tiled, on devices of compute capability 9 and later: a persistent grid of which each block computes
   a tile of states while the copy engine brings the rows of the next one, by tensor maps. Rows begin at
@@ -66,31 +63,31 @@ class ValuePlaces:
     slot: Callable[[int], str]
 
 
-def statements(plan: ThreadPlan, real: str, places: ValuePlaces) -> list[str]:
+def statements(plan: ThreadPlan, real: str, access: ValuePlaces) -> list[str]:
     """Write the statements of a program, in order."""
-    return _Writer(plan, real, places).lines()
+    return _Writer(plan, real, access).lines()
 
 
 class _Writer:
     """Statements, and the names that values have now."""
 
-    def __init__(self, plan: ThreadPlan, real: str, places: ValuePlaces) -> None:
-        self.plan, self.real, self.places = plan, real, places
+    def __init__(self, plan: ThreadPlan, real: str, access: ValuePlaces) -> None:
+        self.plan, self.real, self.places = plan, real, access
         self.loads: dict[int, int] = {}
         self.written: dict[int, list[int]] = {}
-        for place, k in enumerate(plan.results):
-            self.written.setdefault(k, []).append(place)
+        for index, k in enumerate(plan.results):
+            self.written.setdefault(k, []).append(index)
 
     def lines(self) -> list[str]:
         """All statements."""
         lines: list[str] = []
-        for place in range(len(self.plan.order)):
-            lines += self._operation(place)
-        made = set(self.plan.order)
+        for position in range(len(self.plan.order)):
+            lines += self._operation(position)
+        operations = set(self.plan.order)
         for k, outputs in self.written.items():
-            if k not in made:
+            if k not in operations:
                 lines += self._fetch(k)
-                lines += [self.places.put(place, self._texts(k)) for place in outputs]
+                lines += [self.places.put(position, self._texts(k)) for position in outputs]
         return lines
 
     def _names(self, k: int) -> list[str]:
@@ -120,11 +117,11 @@ class _Writer:
             load = f"nc_load({self.places.slot(self.plan.slots.slot[k])}, {', '.join(names)});"
         return [f"{self.real} {', '.join(names)};", load]
 
-    def _operation(self, place: int) -> list[str]:
-        k = self.plan.order[place]
+    def _operation(self, position: int) -> list[str]:
+        k = self.plan.order[position]
         step = self.plan.code[k]
         assert step is not None
-        lines = [line for a in self.plan.fetched[place] for line in self._fetch(a)]
+        lines = [line for a in self.plan.fetched[position] for line in self._fetch(a)]
         operands = [self._texts(a) for a in step[1:]]
         for state, name in enumerate(self._names(k)):
             text = _expression(step[0], [texts[state] for texts in operands])
@@ -430,8 +427,8 @@ def _places(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValuePlaces
     flat = [(a, j) for a in layout.inputs for j in range(a.size)]
     written = [(a, j) for a in layout.outputs for j in range(a.size)]
 
-    def load(place: int, names: list[str]) -> str:
-        a, j = flat[place]
+    def load(index: int, names: list[str]) -> str:
+        a, j = flat[index]
         if a.shared:
             one = f"nc_load(common + {(a.first + j) * size}, {names[0]});"
             return one + "".join(f" {name} = {names[0]};" for name in names[1:])
@@ -439,8 +436,8 @@ def _places(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValuePlaces
             return f"nc_load(tile + {(a.first + j) * column}, {', '.join(names)});"
         return f"nc_read({a.name} + {j} * {a.name}_ld + i, {', '.join(names)});"
 
-    def put(place: int, texts: list[str]) -> str:
-        a, j = written[place]
+    def put(index: int, texts: list[str]) -> str:
+        a, j = written[index]
         return f"nc_write({a.name} + {j} * {a.name}_ld + i, {', '.join(texts)}, i, n);"
 
     return ValuePlaces(load, put, lambda slot: f"slots + {slot * column}")

@@ -113,8 +113,8 @@ class _Process:
         if self.printed is None:
             return how
         # The position in the file is shared with the process: it is not moved.
-        words = os.pread(self.printed.fileno(), 4096, position).decode(errors="replace").strip()
-        return f"{how} ({words.splitlines()[0][:200]})" if words else how
+        text = os.pread(self.printed.fileno(), 4096, position).decode(errors="replace").strip()
+        return f"{how} ({text.splitlines()[0][:200]})" if text else how
 
 
 def _signal(number: int) -> str:
@@ -173,14 +173,14 @@ class Compiler:
         """Compile two modules at once; see `compile`."""
         other = self.second()
         with ThreadPoolExecutor(1, thread_name_prefix="nacelle") as pool:
-            made = pool.submit(other.compile, one, machine, level)
+            future = pool.submit(other.compile, one, machine, level)
             try:
-                return self.compile(many, machine, level), made.result()
+                return self.compile(many, machine, level), future.result()
             except BaseException:
-                if not made.done():
+                if not future.done():
                     # What it makes is of no use any more. It may be done by now, and its process idle.
                     other._kill()
-                    made.exception()
+                    future.exception()
                     with other._lock:
                         other._end()
                 raise

@@ -33,9 +33,9 @@ class MessageError(Exception):
     """A message is not whole."""
 
 
-def message(words: Mapping[str, Any], body: bytes = b"") -> bytes:
+def message(fields: Mapping[str, Any], body: bytes = b"") -> bytes:
     """Write a message."""
-    line = json.dumps(words).encode()
+    line = json.dumps(fields).encode()
     return _HEAD.pack(_MAGIC, len(line), len(body), hashlib.sha256(line + body).digest()) + line + body
 
 
@@ -58,10 +58,10 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], bytes] | None:
         raise MessageError("it is too short")
     if hashlib.sha256(data).digest() != digest:
         raise MessageError("its checksum is wrong")
-    words = json.loads(data[:line_size])
-    if not isinstance(words, dict):
+    fields = json.loads(data[:line_size])
+    if not isinstance(fields, dict):
         raise MessageError("it has no fields")
-    return words, data[line_size:]
+    return fields, data[line_size:]
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

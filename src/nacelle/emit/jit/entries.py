@@ -1,9 +1,8 @@
 """LLVM IR text of the entries of a kernel: a batch of rows, and one sample.
 
-LLVM IR text that moves rows of arrays (N, size) into tiles, vectors over the samples, and back.
-
-W rows are read as vectors along the row and turned by shuffles in registers, W x W numbers at a time, into
-vectors over the samples; results go back the same way.
+Rows of arrays (N, size) are moved into tiles, vectors over the samples, and back: W rows are read as vectors
+along the row and turned by shuffles in registers, W x W numbers at a time, into vectors over the samples;
+results go back the same way.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ def _turn(c: Lines, names: Sequence[str]) -> list[str]:
 
     In the round of step s, vectors i and i + s exchange the blocks of s lanes that are off the diagonal.
     """
-    width, turned = c.width, list(names)
+    width, vectors = c.width, list(names)
     step = width // 2
     while step:
         low = [lane if not lane & step else lane - step + width for lane in range(width)]
         high = [lane + step if not lane & step else lane + width for lane in range(width)]
         for i in (i for i in range(width) if not i & step):
-            pair = f"{c.type} {turned[i]}, {c.type} {turned[i + step]}"
+            pair = f"{c.type} {vectors[i]}, {c.type} {vectors[i + step]}"
             for target, mask in ((i, low), (i + step, high)):
                 lanes = ", ".join(f"i32 {lane}" for lane in mask)
-                turned[target] = c.value(f"shufflevector {pair}, <{width} x i32> <{lanes}>")
+                vectors[target] = c.value(f"shufflevector {pair}, <{width} x i32> <{lanes}>")
         step //= 2
-    return turned
+    return vectors
 
 
 def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
@@ -63,7 +62,7 @@ def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
 def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: int, *, pack: bool) -> None:
     """Move one block of W rows by so many columns between rows and the tile of their variable."""
     width, kind, vector = c.width, c.type, 8 * c.width
-    places = [c.place(c.place(rows, r * size), column) for r in range(width)]
+    addresses = [c.place(c.place(rows, r * size), column) for r in range(width)]
     first = _after(c, tile, column * vector if isinstance(column, int) else c.whole("*", column, vector))
     lanes = [_after(c, first, k * vector) for k in range(count)]
     masked = f"llvm.masked.{'load' if pack else 'store'}.v{width}f64.p0"
@@ -71,21 +70,21 @@ def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: 
     bits = f"i32 8, {c.bit} {mask}"
     if pack:
         values = [
-            c.value(f"load {kind}, ptr {place}, align 8")
+            c.value(f"load {kind}, ptr {address}, align 8")
             if count == width
-            else c.value(f"call {kind} @{masked}(ptr {place}, {bits}, {kind} zeroinitializer)")
-            for place in places
+            else c.value(f"call {kind} @{masked}(ptr {address}, {bits}, {kind} zeroinitializer)")
+            for address in addresses
         ]
         for value, lane in zip(_turn(c, values), lanes, strict=False):
             c(f"store {kind} {value}, ptr {lane}, align {vector}")
         return
     values = [c.value(f"load {kind}, ptr {lane}, align {vector}") for lane in lanes]
     values += ["zeroinitializer"] * (width - count)
-    for value, place in zip(_turn(c, values), places, strict=True):
+    for value, address in zip(_turn(c, values), addresses, strict=True):
         if count == width:
-            c(f"store {kind} {value}, ptr {place}, align 8")
+            c(f"store {kind} {value}, ptr {address}, align 8")
         else:
-            c(f"call void @{masked}({kind} {value}, ptr {place}, {bits})")
+            c(f"call void @{masked}({kind} {value}, ptr {address}, {bits})")
 
 
 def move_whole(size: int, width: int, *, pack: bool) -> str:
@@ -144,12 +143,12 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_tile(ptr %arrays, ptr %steps, ptr %tile, i64 %sample, i64 %count)")
     whole = c.whole("==", "%count", width)
-    for i, size, array, place in _variables(c, sizes, first):
-        moved = c.whole("!=", c.load_whole("%steps", i), 0) if pack else "true"
+    for i, size, array, address in _variables(c, sizes, first):
+        is_moved = c.whole("!=", c.load("%steps", i, "whole"), 0) if pack else "true"
         rows = c.place(array, c.whole("*", "%sample", size))
-        with c.when(moved):
-            few = f"ptr {rows}, ptr {place}, i64 {size}, i64 {size}, i64 %count"
-            c.either(whole, f"@{verb}{size}(ptr {rows}, ptr {place})", f"@v_{verb}_few({few})")
+        with c.when(is_moved):
+            few = f"ptr {rows}, ptr {address}, i64 {size}, i64 {size}, i64 %count"
+            c.either(whole, f"@{verb}{size}(ptr {rows}, ptr {address})", f"@v_{verb}_few({few})")
     return c.text()
 
 
@@ -161,27 +160,27 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
     """
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample)")
-    for _, size, array, place in _variables(c, sizes, first):
+    for _, size, array, address in _variables(c, sizes, first):
         rows = c.place(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
             asked = _after(c, rows, ahead * whole + line)
             c(f"call void @llvm.prefetch.p0(ptr {asked}, i32 {int(not pack)}, i32 3, i32 1)")
         if size > _LONG:
-            c(f"call void @{verb}{size}(ptr {rows}, ptr {place})")
+            c(f"call void @{verb}{size}(ptr {rows}, ptr {address})")
             continue
         blocks, remaining = _columns(size, width)
         for column, count in [(b * width, width) for b in range(blocks)] + remaining:
-            _block(c, rows, place, size, column, count, pack=pack)
+            _block(c, rows, address, size, column, count, pack=pack)
     return c.text()
 
 
 def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
     c = _function(width, "void @pack_shared(ptr %arrays, ptr %steps, ptr %tile)")
-    for i, size, array, place in _variables(c, sizes, 0):
-        with c.when(c.whole("==", c.load_whole("%steps", i), 0)):
-            c(f"call void @v_pack_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 {width})")
+    for i, size, array, address in _variables(c, sizes, 0):
+        with c.when(c.whole("==", c.load("%steps", i, "whole"), 0)):
+            c(f"call void @v_pack_few(ptr {array}, ptr {address}, i64 {size}, i64 0, i64 {width})")
     return c.text()
 
 
@@ -189,7 +188,7 @@ def none_shared(sizes: Sequence[int]) -> str:
     """Write a function that says whether every input has rows of its own for every sample."""
     c, all_ = _function(1, "i1 @none_shared(ptr %steps)"), "true"
     for i in (i for i, size in enumerate(sizes) if size):
-        all_ = c.value(f"and i1 {c.whole('!=', c.load_whole('%steps', i), 0)}, {all_}")
+        all_ = c.value(f"and i1 {c.whole('!=', c.load('%steps', i, 'whole'), 0)}, {all_}")
     return c.text(f"i1 {all_}")
 
 
@@ -228,12 +227,12 @@ def _batch(bytes_: int, width: int, tiles: int) -> str:
     def move(verb: str, arrays: str, steps: str, own: str, first: str, count: str) -> None:
         """Move the rows of so many tiles, samples from the first on."""
         with c.loop(0, count) as loop:
-            sample, place = c.whole("+", first, c.whole("*", loop.index, width)), tile(loop.index)
+            sample, address = c.whole("+", first, c.whole("*", loop.index, width)), tile(loop.index)
             left = c.whole("-", "%stop", sample)
             straight = c.value(f"and i1 {c.whole('>=', left, width)}, {own}")
             few = c.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {width})")
-            ends = f"ptr {arrays}, ptr {steps}, ptr {place}, i64 {sample}, i64 {few}"
-            rows = f"@{verb}_rows(ptr {arrays}, ptr {place}, i64 {sample})"
+            ends = f"ptr {arrays}, ptr {steps}, ptr {address}, i64 {sample}, i64 {few}"
+            rows = f"@{verb}_rows(ptr {arrays}, ptr {address}, i64 {sample})"
             c.either(straight, rows, f"@{verb}_tile({ends})")
 
     with c.loop(0, tiles) as loop:
@@ -263,8 +262,8 @@ def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> s
     `call` points at the addresses of the tile, of the inputs and of the outputs.
     """
 
-    def move(array: str, place: str, size: int, into: bool) -> str:
-        ends = f"ptr {array}, ptr {place}" if into else f"ptr {place}, ptr {array}"
+    def move(array: str, address: str, size: int, into: bool) -> str:
+        ends = f"ptr {array}, ptr {address}" if into else f"ptr {address}, ptr {array}"
         return f"call void @copy({ends}, i64 {size})"
 
     return _copy() + "\n\n" + _single(plan, inputs, outputs, 1, "s_", move)
@@ -273,9 +272,9 @@ def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> s
 def single_in_tile(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
     """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
 
-    def move(array: str, place: str, size: int, into: bool) -> str:
+    def move(array: str, address: str, size: int, into: bool) -> str:
         verb = "pack" if into else "unpack"
-        return f"call void @v_{verb}_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 1)"
+        return f"call void @v_{verb}_few(ptr {array}, ptr {address}, i64 {size}, i64 0, i64 1)"
 
     return _single(plan, inputs, outputs, width, "v_", move)
 
@@ -291,12 +290,12 @@ def _single(
     c = Lines(width, False, "define void @nacelle_single(ptr %call)")
     tile = c.value("load ptr, ptr %call, align 8")
 
-    for _, size, array, place in _variables(c, inputs, 0, c.place("%call", 1, "ptr"), tile):
-        c(move(array, place, size, True))
+    for _, size, array, address in _variables(c, inputs, 0, c.place("%call", 1, "ptr"), tile):
+        c(move(array, address, size, True))
     c(f"call void @{prefix}tiles(ptr {tile}, i64 1)")
     arrays = c.place("%call", 1 + len(inputs), "ptr")
-    for _, size, array, place in _variables(c, outputs, plan.result, arrays, tile):
-        c(move(array, place, size, False))
+    for _, size, array, address in _variables(c, outputs, plan.result, arrays, tile):
+        c(move(array, address, size, False))
     return c.text()
 
 

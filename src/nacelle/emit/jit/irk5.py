@@ -113,9 +113,9 @@ class NativeSteps(StepTarget):
                 behind += stride(plan, self.width)
             c(f"%work = getelementptr i8, ptr %tile, i64 {behind}")
             return c
-        own = _declared([*(_MEMORY if memory else []), *parameters])
+        declared = _declared([*(_MEMORY if memory else []), *parameters])
         prefix = "irk5_" if memory else ""
-        return Lines(self.width, self.fma, f"define internal {kind} @{prefix}{name}({own}) noinline")
+        return Lines(self.width, self.fma, f"define internal {kind} @{prefix}{name}({declared}) noinline")
 
     def end(self, c: ArrayWriter, result: int | None) -> None:
         """End a function."""
@@ -128,7 +128,7 @@ class NativeSteps(StepTarget):
         """Call a function."""
         if not memory:
             return c.call(name, *arguments, result=result)
-        common = [(kind, f"%{own}") for kind, own in _MEMORY]
+        common = [(kind, f"%{array}") for kind, array in _MEMORY]
         return c.call(f"irk5_{name}", *common, *arguments, result=result)
 
     def array(self, c: ArrayWriter, name: str) -> str:
@@ -137,11 +137,11 @@ class NativeSteps(StepTarget):
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer that lives through the steps."""
-        return c.load_whole(self.array(c, "counters"), COUNTERS.index(name))
+        return c.load(self.array(c, "counters"), COUNTERS.index(name), "whole")
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change one of them."""
-        c.store_whole(value, self.array(c, "counters"), COUNTERS.index(name))
+        c.store(value, self.array(c, "counters"), COUNTERS.index(name), "whole")
 
     def _place(self, c: ArrayWriter, program: str, index: Index) -> str:
         tile = "%tile" if program == DERIVATIVE else f"%{program}"
@@ -150,8 +150,8 @@ class NativeSteps(StepTarget):
     def fill(self, c: ArrayWriter, program: str, index: Index, vector: str) -> None:
         """Store a vector into a tile."""
         assert isinstance(c, Lines)
-        place = self._place(c, program, index)
-        c(f"store {c.kind(True)} {vector}, ptr {place}, align {8 * self.width}")
+        address = self._place(c, program, index)
+        c(f"store {c.type} {vector}, ptr {address}, align {8 * self.width}")
 
     def shift(self, c: ArrayWriter, program: str, index: Index, lane: int, value: str) -> None:
         """Store a number into a lane of a tile."""
@@ -160,8 +160,8 @@ class NativeSteps(StepTarget):
     def result(self, c: ArrayWriter, program: str, index: Index) -> str:
         """Load a vector of results."""
         assert isinstance(c, Lines)
-        place = self._place(c, program, c.whole("+", index, self.plans[program].result))
-        return c.value(f"load {c.kind(True)}, ptr {place}, align {8 * self.width}")
+        address = self._place(c, program, c.whole("+", index, self.plans[program].result))
+        return c.value(f"load {c.type}, ptr {address}, align {8 * self.width}")
 
     def evaluate(self, c: ArrayWriter, program: str) -> None:
         """Evaluate a program."""
@@ -178,8 +178,8 @@ class NativeSteps(StepTarget):
 
     def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
         """Store the counts."""
-        for place, value in enumerate(values):
-            c.store_whole(value, "%counts", place)
+        for index, value in enumerate(values):
+            c.store(value, "%counts", index, "whole")
 
 
 class Irk5(ImplicitIntegrator):
@@ -207,7 +207,7 @@ class Irk5(ImplicitIntegrator):
 def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the implicit method around a derivative program, as bytes that `Irk5` takes."""
     program.check()
-    given = sizes(program, control).m
+    nw = sizes(program, control).m
     n, m, k = (variable.size for variable in program.inputs)
     machine = options.of_machine()
     fma = machine.fma if options.fma is None else options.fma
@@ -215,7 +215,7 @@ def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Progr
     parts, row = [evaluation(plans[DERIVATIVE], width, "v_")], None
     if control is not None:
         control.check()
-        row, plans[CONTROL] = given, make_plan(control, options)
+        row, plans[CONTROL] = nw, make_plan(control, options)
         parts.append(evaluation(plans[CONTROL], width, "c_"))
     steps = NativeSteps(plans, StepSizes(n, m, k, row), width, fma)
     tile = sum(stride(plan, width) for plan in plans.values())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from nacelle.emit.jit.vectors import Text, constant, splat, suffix, type_name
+from nacelle.emit.jit.vectors import constant, splat, suffix, type_name
 from nacelle.emit.loop_writer import (
     ArrayWriter,
     Entries,
@@ -28,8 +28,8 @@ _WHOLES = {
     **{"==": "icmp eq", "!=": "icmp ne", "<": "icmp slt", ">": "icmp sgt", ">=": "icmp sge"},
 }
 _REALS = {
-    **{"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"},
-    **{"<": "fcmp olt", "<=": "fcmp ole", ">": "fcmp ogt", ">=": "fcmp oge", "!=": "fcmp une"},
+    **{"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "==": "fcmp oeq", "!=": "fcmp une"},
+    **{"<": "fcmp olt", "<=": "fcmp ole", ">": "fcmp ogt", ">=": "fcmp oge"},
 }
 
 
@@ -37,21 +37,47 @@ PARAMETER_TYPES = {"array": "ptr", "wholes": "ptr", "real": "double", "whole": "
 """Types of a function's parameters, by their kinds."""
 
 
-class Lines(Text, ArrayWriter):
-    """Lines of one function.
+class Lines(ArrayWriter):
+    """Lines of one function over doubles, and vectors of them.
 
     Args:
         width: doubles in a vector.
         fma: whether products are fused with sums.
         head: the function's declaration up to its opening brace.
         prefix: of names of functions of this width.
+
+    Attributes:
+        type: of vectors of doubles, or a double if the width is 1.
+        integer: of vectors of integers.
+        bit: of vectors of bits.
+        end: the part of an intrinsic's name that says the type of vectors.
+        types: by the kind of a value.
+        lines: what is written.
     """
 
     def __init__(self, width: int, fma: bool, head: str, prefix: str = "") -> None:
-        super().__init__(width, prefix)
-        self.fma, self.block = fma, "entry"
-        self.types = {"real": "double", "whole": "i64", "bit": "i1"}
-        self(f"{head} #0 {{", "entry:")
+        self.width, self.prefix, self.fma, self.block = width, prefix, fma, "entry"
+        self.type, self.end = type_name(width), suffix(width)
+        self.integer = "i64" if width == 1 else f"<{width} x i64>"
+        self.bit = "i1" if width == 1 else f"<{width} x i1>"
+        self.types = {"real": "double", "vector": self.type, "whole": "i64", "bit": "i1"}
+        self.lines = [f"{head} #0 {{", "entry:"]
+        self._count = 0
+
+    def __call__(self, *lines: str) -> None:
+        """Write lines."""
+        self.lines.extend(lines)
+
+    def name(self) -> str:
+        """A new name, of a value or a label."""
+        self._count += 1
+        return f"x{self._count}"
+
+    def value(self, text: str) -> str:
+        """Write an instruction and give its value a name."""
+        name = f"%{self.name()}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
     def text(self, result: str = "void") -> str:
         """The whole function, which ends by returning a result."""
@@ -71,9 +97,31 @@ class Lines(Text, ArrayWriter):
         """An operation on integers, or a comparison of them."""
         return self.value(f"{_WHOLES[operator]} i64 {a}, {b}")
 
-    def real(self, operator: str, a: str, b: str, *, vector: bool | None = None) -> str:
+    def real(self, operator: str, a: str, b: str, kind: str = "real") -> str:
         """An operation on doubles or vectors, or a comparison of them."""
-        return self.value(f"{_REALS[operator]} {self.kind(vector)} {a}, {b}")
+        return self.value(f"{_REALS[operator]} {self.types[kind]} {a}, {b}")
+
+    def intrinsic(self, name: str, *arguments: str, kind: str = "real") -> str:
+        """A function of LLVM of doubles or vectors."""
+        type_ = self.types[kind]
+        operands = ", ".join(f"{type_} {argument}" for argument in arguments)
+        end = self.end if type_ == self.type else "f64"
+        return self.value(f"call {type_} @llvm.{name}.{end}({operands})")
+
+    def unary(self, operator: str, a: str, kind: str = "real") -> str:
+        """An operation on one value."""
+        match operator:
+            case "-":
+                return self.value(f"fneg {self.types[kind]} {a}")
+            case "finite":
+                return self.real("<", self.unary("abs", a, kind), self.number(float("inf")), kind)
+            case "not":
+                bit = self.types["bit"]
+                return self.value(f"xor {bit} {a}, {'true' if bit == 'i1' else 'splat (i1 true)'}")
+            case "real":
+                return self.value(f"uitofp i64 {a} to double")
+            case _:
+                return self.intrinsic({"abs": "fabs", "sqrt": "sqrt"}[operator], a, kind=kind)
 
     def bits(self, operator: str, a: str, b: str) -> str:
         """Join bits."""
@@ -85,43 +133,49 @@ class Lines(Text, ArrayWriter):
 
     def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
         """Take a where a bit is set, else b."""
-        own, first, second = self.types[kind], self.constant(a, kind), self.constant(b, kind)
-        return self.value(f"select {self.types['bit']} {bit}, {own} {first}, {own} {second}")
-
-    def kind(self, vector: bool | None) -> str:
-        """The type of doubles or vectors; None: of what is the rule here."""
-        return self.types["real"] if vector is None else type_name(self.width if vector else 1)
+        type_, first, second = self.types[kind], self.constant(a, kind), self.constant(b, kind)
+        return self.value(f"select {self.types['bit']} {bit}, {type_} {first}, {type_} {second}")
 
     def number(self, value: float) -> str:
         """A constant."""
         return constant(value)
 
-    def negative(self, a: str, *, vector: bool = False) -> str:
-        """Give -a."""
-        return self.value(f"fneg {self.kind(vector)} {a}")
-
-    def product_sum(self, a: str, b: str, c: str, *, vector: bool | None = None) -> str:
+    def product_sum(self, a: str, b: str, c: str, kind: str = "real") -> str:
         """Give a b + c."""
-        if not self.fma:
-            return self.real("+", self.real("*", a, b, vector=vector), c, vector=vector)
-        kind, end = self.kind(vector), suffix(self.width if vector else 1)
-        return self.value(f"call {kind} @llvm.fma.{end}({kind} {a}, {kind} {b}, {kind} {c})")
-
-    def size(self, a: str) -> str:
-        """Give |a| of a double."""
-        return self.value(f"call double @llvm.fabs.f64(double {a})")
+        if self.fma:
+            return self.intrinsic("fma", a, b, c, kind=kind)
+        return self.real("+", self.real("*", a, b, kind), c, kind)
 
     def larger(self, a: str, b: str) -> str:
         """The larger of two doubles; NaN if one of them is."""
-        return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
+        return self.intrinsic("maximum", a, b)
 
-    def opposite(self, bit: str) -> str:
-        """Whether a bit is not set."""
-        return self.value(f"xor i1 {bit}, true")
+    # ---- vectors
 
-    def as_real(self, a: str) -> str:
-        """An integer as a double."""
-        return self.value(f"uitofp i64 {a} to double")
+    def repeated(self, number: int, kind: str = "i64") -> str:
+        """A constant integer, or bit, of all lanes."""
+        return str(number) if self.width == 1 else f"splat ({kind} {number})"
+
+    def spread(self, scalar: str) -> str:
+        """Repeat a double over the lanes."""
+        if self.width == 1:
+            return scalar
+        first = self.value(f"insertelement {self.type} poison, double {scalar}, i64 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.value(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
+
+    def lanes(self, scalars: Sequence[str]) -> str:
+        """A vector of doubles, lane by lane."""
+        if len(set(scalars)) == 1:
+            return self.spread(scalars[0])
+        vector = "poison"
+        for lane, scalar in enumerate(scalars):
+            vector = self.value(f"insertelement {self.type} {vector}, double {scalar}, i64 {lane}")
+        return vector
+
+    def lane(self, vector: str, lane: int) -> str:
+        """One lane of a vector."""
+        return vector if self.width == 1 else self.value(f"extractelement {self.type} {vector}, i64 {lane}")
 
     # ---- memory
 
@@ -129,21 +183,15 @@ class Lines(Text, ArrayWriter):
         """The address of an entry of an array."""
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
-    def load(self, base: str, index: Index, *, vector: bool = False) -> str:
+    def load(self, base: str, index: Index, kind: str = "real") -> str:
         """Entries of an array, one or a vector of them."""
-        return self.value(f"load {self.kind(vector)}, ptr {self.place(base, index)}, align 8")
+        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        return self.value(f"load {self.types[kind]}, ptr {address}, align 8")
 
-    def store(self, value: str, base: str, index: Index, *, vector: bool = False) -> None:
+    def store(self, value: Index, base: str, index: Index, kind: str = "real") -> None:
         """Entries of an array, one or a vector of them."""
-        self(f"store {self.kind(vector)} {value}, ptr {self.place(base, index)}, align 8")
-
-    def load_whole(self, base: str, index: Index) -> str:
-        """An integer of an array."""
-        return self.value(f"load i64, ptr {self.place(base, index, 'i64')}, align 8")
-
-    def store_whole(self, value: Index, base: str, index: Index) -> None:
-        """An integer of an array."""
-        self(f"store i64 {value}, ptr {self.place(base, index, 'i64')}, align 8")
+        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        self(f"store {self.types[kind]} {value}, ptr {address}, align 8")
 
     # ---- loops and branches
 
@@ -185,10 +233,10 @@ class Lines(Text, ArrayWriter):
 
     def call(self, function: str, *arguments: tuple[str, str], result: bool = False) -> str:
         """Call a function; it may give an integer."""
-        given = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
+        operands = ", ".join(f"{PARAMETER_TYPES[kind]} {value}" for kind, value in arguments)
         if result:
-            return self.value(f"call i64 @{function}({given})")
-        self(f"call void @{function}({given})")
+            return self.value(f"call i64 @{function}({operands})")
+        self(f"call void @{function}({operands})")
         return ""
 
     def leave(self, result: Index) -> None:
@@ -223,9 +271,9 @@ class Loop(WrittenLoop):
 
     def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A value that each round hands to the next; its name holds after the loop, too."""
-        own, begin = f"%{self._code.name()}", self._code.constant(first, kind)
-        self._carried[own] = (self._code.types[kind], begin, begin)
-        return own
+        identifier, begin = f"%{self._code.name()}", self._code.constant(first, kind)
+        self._carried[identifier] = (self._code.types[kind], begin, begin)
+        return identifier
 
     def hand(self, name: str, value: str) -> None:
         """What the next round has for a carried value."""
@@ -268,7 +316,7 @@ class Lanes(Lines, SampleWriter):
 
     def __init__(self, width: int, fma: bool, head: str, prefix: str = "") -> None:
         super().__init__(width, fma, head, prefix)
-        self.types = {"real": self.type, "whole": self.integer, "bit": self.bit}
+        self.types |= {"real": self.type, "whole": self.integer, "bit": self.bit}
 
     def constant(self, value: Index, kind: str) -> str:
         """A value, or an integer as a constant of a kind in all lanes."""
@@ -289,9 +337,11 @@ class Lanes(Lines, SampleWriter):
         assert isinstance(vector, TileVector)
         return vector.loaded(size)
 
-    def root(self, a: str) -> str:
-        """Square roots."""
-        return self.value(f"call {self.type} @llvm.sqrt.{self.end}({self.type} {a})")
+    def any(self, bits: str) -> str:
+        """Say whether a bit of any lane is set."""
+        if self.width == 1:
+            return bits
+        return self.value(f"call i1 @llvm.vector.reduce.or.v{self.width}i1({self.bit} {bits})")
 
     def only_if(self, condition: str, a: str) -> str:
         """The bits of a if a condition holds, else none."""
@@ -347,6 +397,10 @@ class Lanes(Lines, SampleWriter):
             self.count = self.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {self.width})")
             yield loop
 
+    def shared_row(self, row: str) -> Entries:
+        """A row of an array that all samples share: its entries in all lanes."""
+        return lambda j: self.spread(self.value(f"load double, ptr {self.place(row, j)}, align 8"))
+
     def after(self, base: str, bytes_: int) -> str:
         """The address so many bytes after another."""
         return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
@@ -355,12 +409,12 @@ class Lanes(Lines, SampleWriter):
         """Store an integer of every sample of the round into an array."""
         self(f"store {self.integer} {value}, ptr {self.place(base, self.sample, 'i64')}, align 8")
 
-    def rows(self, verb: str, base: str, place: int, rows: str, size: int, step: str) -> None:
+    def rows(self, verb: str, base: str, index: int, rows: str, size: int, step: str) -> None:
         """Move rows of the samples of this round into a tile ("pack"), or back ("unpack")."""
         if not size:
             return
         first = self.place(rows, self.whole("*", self.sample, step))
-        tile = self.after(base, place * 8 * self.width)
+        tile = self.after(base, index * 8 * self.width)
         ends = f"ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 {self.count}"
         self(f"call void @{self.prefix}{verb}_few({ends})")
 
@@ -428,15 +482,3 @@ class RegisterVector(Vector):
     def put(self, j: Index, value: str) -> None:
         """Change entry j of every lane."""
         self._values[j] = value
-
-
-class SharedRow(Entries):
-    """A row of an array that all samples share."""
-
-    def __init__(self, code: Lanes, row: str) -> None:
-        self._code, self._row = code, row
-
-    def get(self, j: Index) -> str:
-        """Entry j, in all lanes."""
-        code = self._code
-        return code.spread(code.value(f"load double, ptr {code.place(self._row, j)}, align 8"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import stride
-from nacelle.emit.jit.loops import Lanes, SharedRow, TileVector
+from nacelle.emit.jit.loops import Lanes, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -67,8 +67,8 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
         n=n,
         y=TileVector(t, "%tile", 0),
         step=TileVector(t, "%tile", plan.result),
-        error=TileVector(t, "%tile", plan.result + n),
-        weights=SharedRow(t, "%weights"),
+        error=TileVector(t, "%tile", plan.result + n).get,
+        weights=t.shared_row("%weights"),
         evaluate=lambda: t(f"call void @{prefix}tiles(ptr %tile, i64 1)"),
         tolerance=t.argument("tolerance"),
         rounds=t.whole("+", "%cap", 1),
@@ -83,9 +83,9 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
                 t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
         else:
             t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
-        status, taken = write_newton(t, loop)
+        status, steps = write_newton(t, loop)
         t.rows("unpack", "%tile", 0, "%y", n, str(n))
-        t.put_integers(taken, "%iterations")
+        t.put_integers(steps, "%iterations")
         t.put_integers(status, "%status")
         if width == 1:
             samples.hand(before, status)

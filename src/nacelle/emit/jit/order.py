@@ -9,13 +9,9 @@ moves is hard, so a few orders are made, the moves that each would cost are coun
 
 Each is then made *eager*: an operation that frees a register comes as soon as its operands are there.
 
-Which values are held in registers, and which are loaded from memory when they are read.
-
 A value stays in a register until it makes room. The one needed last goes first (Belady), but those that are
 in memory anyway (inputs, constants, values stored before) go before those that would have to be stored: a
 store takes the place of an operation on some processors, a load runs beside them.
-
-The order of operations for a processor that waits: others run while a value is being made.
 
 An order with few values alive has long runs in which every operation needs the one before it. Processors
 look ahead by some dozen operations only. Here the next operation is chosen among those within a *window* of
@@ -52,21 +48,21 @@ NOTHING = Memory()
 
 
 def residence(
-    listed: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING
+    sequence: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING
 ) -> list[tuple[int, ...]]:
     """Choose for every operation which of its values are loaded from memory.
 
     Args:
-        listed: the order.
+        sequence: the order.
         reads: the values that each operation reads.
         registers: how many values are held.
         memory: what is in memory, and when.
     """
     uses: dict[int, list[int]] = {}
-    for position in range(len(listed) - 1, -1, -1):
-        for a in reads[listed[position]]:
+    for position in range(len(sequence) - 1, -1, -1):
+        for a in reads[sequence[position]]:
             uses.setdefault(a, []).append(position)
-    stored = set(memory.stored) | set(_crossing(listed, uses, memory.ends))
+    stored = set(memory.stored) | set(_crossing(sequence, uses, memory.ends))
     held: dict[int, int] = {}
     # By the next use, the latest first: values in memory, and the others.
     clean: list[tuple[int, int]] = []
@@ -83,7 +79,7 @@ def residence(
             heapq.heappop(heap)
         return -heap[0][0] if heap else -1
 
-    for position, k in enumerate(listed):
+    for position, k in enumerate(sequence):
         if position in memory.ends:
             held.clear()
         fetched.append(tuple(a for a in reads[k] if a not in held))
@@ -105,17 +101,17 @@ def residence(
     return fetched
 
 
-def _crossing(listed: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]) -> Iterable[int]:
+def _crossing(sequence: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]) -> Iterable[int]:
     """Values that are used beyond the next end."""
     edges = sorted(ends)
-    for position, k in enumerate(listed):
-        place = bisect.bisect_right(edges, position)
-        if k in uses and place < len(edges) and uses[k][0] >= edges[place]:
+    for position, k in enumerate(sequence):
+        edge = bisect.bisect_right(edges, position)
+        if k in uses and edge < len(edges) and uses[k][0] >= edges[edge]:
             yield k
 
 
 def moves(
-    listed: Sequence[int],
+    sequence: Sequence[int],
     reads: Needs,
     placed: Collection[int],
     registers: int,
@@ -124,14 +120,14 @@ def moves(
     """Count the loads and stores of an order.
 
     Args:
-        listed: the order.
+        sequence: the order.
         reads: the values that each operation reads.
         placed: inputs and results, which have a place in memory in any case; others that are loaded are
             stored once. A store counts twice: processors store half as fast as they load.
         registers: how many values are held.
         memory: what is in memory, and when.
     """
-    fetched = residence(listed, reads, registers, memory)
+    fetched = residence(sequence, reads, registers, memory)
     stored = {a for values in fetched for a in values}.difference(placed)
     return sum(map(len, fetched)) + 2 * len(stored)
 
@@ -147,44 +143,44 @@ _AT_ONCE = 2
 
 
 def latency_order(
-    listed: Sequence[int], code: Sequence[Instruction | None], needs: Needs, window: int, registers: int
+    sequence: Sequence[int], code: Sequence[Instruction | None], needs: Needs, window: int, registers: int
 ) -> list[int]:
     """Order operations so that their operands are ready.
 
     Args:
-        listed: an order with few values alive.
+        sequence: an order with few values alive.
         code: the instructions.
         needs: the operations whose values each of them reads.
         window: how many operations beyond the first that is not done may be chosen.
         registers: how many values are held; inputs and constants take some of them, too.
     """
-    users: dict[int, list[int]] = {k: [] for k in listed}
-    for k in listed:
+    users: dict[int, list[int]] = {k: [] for k in sequence}
+    for k in sequence:
         for a in needs[k]:
             users[a].append(k)
-    cycles = {k: _AT_ONCE * _CYCLES.get((code[k] or ("",))[0], _OTHER) for k in listed}
+    cycles = {k: _AT_ONCE * _CYCLES.get((code[k] or ("",))[0], _OTHER) for k in sequence}
     height: dict[int, int] = {}
-    for k in reversed(listed):
+    for k in reversed(sequence):
         height[k] = cycles[k] + max((height[user] for user in users[k]), default=0)
-    missing = {k: len(needs[k]) for k in listed}
-    uses = {k: len(users[k]) for k in listed}
+    missing = {k: len(needs[k]) for k in sequence}
+    uses = {k: len(users[k]) for k in sequence}
     # Times are counted in operations begun.
-    when = dict.fromkeys(listed, 0)
+    when = dict.fromkeys(sequence, 0)
     waiting: list[tuple[int, int, int]] = []
     highest: list[tuple[int, int, int]] = []
     earliest: list[tuple[int, int]] = []
-    place = {k: position for position, k in enumerate(listed)}
+    position_of = {k: position for position, k in enumerate(sequence)}
     done: dict[int, None] = {}
     most = 3 * registers // 4
     front = entered = alive = 0
-    for now in range(len(listed)):
-        while listed[front] in done:
+    for now in range(len(sequence)):
+        while sequence[front] in done:
             front += 1
-        while entered < min(front + window, len(listed)):
-            k = listed[entered]
+        while entered < min(front + window, len(sequence)):
+            k = sequence[entered]
             entered += 1
             if not missing[k]:
-                heapq.heappush(waiting, (when[k], place[k], k))
+                heapq.heappush(waiting, (when[k], position_of[k], k))
         while waiting and waiting[0][0] <= now:
             _, position, k = heapq.heappop(waiting)
             heapq.heappush(highest, (-height[k], position, k))
@@ -202,12 +198,12 @@ def latency_order(
         for a in needs[k]:
             uses[a] -= 1
             alive -= not uses[a]
-        made = max(now, when[k]) + cycles[k]
+        ready_at = max(now, when[k]) + cycles[k]
         for user in users[k]:
             missing[user] -= 1
-            when[user] = max(when[user], made)
-            if not missing[user] and place[user] < entered:
-                heapq.heappush(waiting, (when[user], place[user], user))
+            when[user] = max(when[user], ready_at)
+            if not missing[user] and position_of[user] < entered:
+                heapq.heappush(waiting, (when[user], position_of[user], user))
     return list(done)
 
 
@@ -239,10 +235,10 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     if len(given) > _LONG:
         return eager(given, needs, users)
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
-    candidates = [given, *(eager(listed, needs, users) for listed in starts)]
+    candidates = [given, *(eager(sequence, needs, users) for sequence in starts)]
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
     placed, memory = inputs.union(results), Memory(inputs)
-    return min(candidates, key=lambda listed: moves(listed, reads, placed, registers, memory))
+    return min(candidates, key=lambda sequence: moves(sequence, reads, placed, registers, memory))
 
 
 def values_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:
@@ -253,12 +249,12 @@ def values_read(code: Code, given: Sequence[int], *, constants: bool = False) ->
     return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in left_out) for k in given}
 
 
-def eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def eager(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees a register to where it first can be done."""
-    uses = {k: len(users[k]) for k in listed}
-    missing = {k: len(needs[k]) for k in listed}
+    uses = {k: len(users[k]) for k in sequence}
+    missing = {k: len(needs[k]) for k in sequence}
     done: dict[int, None] = {}
-    for first in listed:
+    for first in sequence:
         stack = [first]
         while stack:
             k = stack.pop()
@@ -278,19 +274,19 @@ def eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -
     return list(done)
 
 
-def _late(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def _late(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees no register to just before its first use."""
     last: dict[int, int] = {}
-    place = {k: float(position) for position, k in enumerate(listed)}
-    for k in listed:
+    position_of = {k: float(position) for position, k in enumerate(sequence)}
+    for k in sequence:
         for a in needs[k]:
             last[a] = k
-    for k in reversed(listed):
+    for k in reversed(sequence):
         if users[k] and not any(last[a] == k for a in needs[k]):
-            place[k] = min(place[user] for user in users[k]) - 0.5
+            position_of[k] = min(position_of[user] for user in users[k]) - 0.5
     # Operands that were moved to the same place come first.
     done: dict[int, None] = {}
-    for first in sorted(listed, key=place.__getitem__):
+    for first in sorted(sequence, key=position_of.__getitem__):
         stack = [first]
         while stack:
             k = stack[-1]

@@ -14,8 +14,6 @@ The plan is made once for a program and then written out for any vector width:
 
 Compilers allocate registers too, but not knowing that a value is in the tile they store it again on
 the stack before they load it: explicit loads save those stores.
-
-How native code is laid out for a family of machines.
 """
 
 from __future__ import annotations
@@ -149,16 +147,16 @@ def plan(program: Program, style: Style) -> NativePlan:
     if style.fma and style.accumulates:
         code, results = without_negations(code, results)
         code = _signs_with_numbers(code)
-    listed = order(code, results, style.registers)
+    sequence = order(code, results, style.registers)
     if style.window:
-        made = set(listed)
-        needs = {k: tuple(a for a in read if a in made) for k, read in values_read(code, listed).items()}
-        listed = latency_order(listed, code, needs, style.window, style.registers)
-    cuts = _cut(listed, code, style)
+        done = set(sequence)
+        needs = {k: tuple(a for a in read if a in done) for k, read in values_read(code, sequence).items()}
+        sequence = latency_order(sequence, code, needs, style.window, style.registers)
+    cuts = _cut(sequence, code, style)
     stored = {k for k, step in enumerate(code) if step and step[0] in ("input", "const")}
-    reads = values_read(code, listed, constants=style.table)
-    fetched = residence(listed, reads, style.registers, Memory(stored, frozenset(cuts)))
-    return _place(_Listed(code, results, listed, cuts), fetched, style, program.input_size)
+    reads = values_read(code, sequence, constants=style.table)
+    fetched = residence(sequence, reads, style.registers, Memory(stored, frozenset(cuts)))
+    return _place(_Listed(code, results, sequence, cuts), fetched, style, program.input_size)
 
 
 def _signs_with_numbers(code: tuple[Instruction | None, ...]) -> tuple[Instruction | None, ...]:
@@ -199,8 +197,8 @@ def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None,
     # a difference of two products the second is fused: every machine has c - a * b.
     alone = [product for product, sums in users.items() if len(sums) == 1]
     second = [product for product in alone if (code[users[product][0]] or ())[::2] == ("sub", product)]
-    taken = set(second)
-    others = [product for product in alone if product not in taken]
+    second_products = set(second)
+    others = [product for product in alone if product not in second_products]
     for product in (*second, *others, *(product for product, sums in users.items() if len(sums) != 1)):
         sums = users[product]
         if all(_can_take(code, k, product) for k in sums):
@@ -226,31 +224,31 @@ def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruct
     return ("fms", a, b, step[2]) if step[1] == product else ("fnma", a, b, step[1])
 
 
-def _cut(listed: Sequence[int], code: Sequence[Instruction | None], style: Style) -> list[int]:
+def _cut(sequence: Sequence[int], code: Sequence[Instruction | None], style: Style) -> list[int]:
     """Say where to cut the list into parts of about a chunk: where the fewest values are alive."""
-    if len(listed) <= style.whole:
-        return [0, len(listed)] if listed else [0]
-    count = max(round(len(listed) / style.chunk), 1)
+    if len(sequence) <= style.whole:
+        return [0, len(sequence)] if sequence else [0]
+    count = max(round(len(sequence) / style.chunk), 1)
     last: dict[int, int] = {}
-    for position, k in enumerate(listed):
+    for position, k in enumerate(sequence):
         for a in operands(code[k] or ()):
             last[a] = position
-    alive = [0] * (len(listed) + 1)
-    made = {k: position for position, k in enumerate(listed)}
-    for k, position in made.items():
+    alive = [0] * (len(sequence) + 1)
+    position_of = {k: position for position, k in enumerate(sequence)}
+    for k, position in position_of.items():
         if k in last:
             alive[position + 1] += 1
             alive[last[k] + 1] -= 1
-    for position in range(len(listed)):
+    for position in range(len(sequence)):
         alive[position + 1] += alive[position]
-    length = len(listed) / count
+    length = len(sequence) / count
     cuts = [0]
     for i in range(1, count):
         middle, reach = i * length, length / 5
         near = range(max(cuts[-1] + 1, int(middle - reach)), int(middle + reach))
         # alive[p] values cross the cut before position p.
         cuts.append(min(near, key=lambda p: (alive[p], abs(p - middle))))
-    cuts.append(len(listed))
+    cuts.append(len(sequence))
     return cuts
 
 
@@ -266,34 +264,34 @@ class _Listed:
 
 def _place(program: _Listed, fetched: Sequence[tuple[int, ...]], style: Style, inputs: int) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
-    code, listed = program.code, program.listed
+    code, sequence = program.code, program.listed
     wanted: dict[int, list[int]] = {}
-    for place, k in enumerate(program.results):
-        wanted.setdefault(k, []).append(place)
+    for index, k in enumerate(program.results):
+        wanted.setdefault(k, []).append(index)
     # Slots are used again when their value was loaded for the last time, so that the tile stays in the
     # nearest cache. A value that is also a result lives with the results.
-    made = set(listed)
+    operations = set(sequence)
     dies: dict[int, int] = {}
     for position, values in enumerate(fetched):
-        dies.update((a, position) for a in values if a in made and a not in wanted)
-    births = [(position, k) for position, k in enumerate(listed) if k in dies]
+        dies.update((a, position) for a in values if a in operations and a not in wanted)
+    births = [(position, k) for position, k in enumerate(sequence) if k in dies]
     slots = assign_slots(births, dies)
 
     result = inputs + slots.count
     home = {k: step[1] for k, step in enumerate(code) if step and step[0] == "input"}
     home |= {k: inputs + slot for k, slot in slots.slot.items()}
-    home |= {k: result + places[0] for k, places in wanted.items() if k in made}
+    home |= {k: result + indices[0] for k, indices in wanted.items() if k in operations}
     stores: dict[int, tuple[int, ...]] = {k: (inputs + slot,) for k, slot in slots.slot.items()}
-    stores |= {k: tuple(result + place for place in places) for k, places in wanted.items()}
+    stores |= {k: tuple(result + index for index in indices) for k, indices in wanted.items()}
     loaded = {a for values in fetched for a in values}
     table = (k for k, step in enumerate(code) if step and step[0] == "const" and k in loaded)
 
     chunks = []
     for a, b in itertools.pairwise(program.cuts):
-        part = tuple(listed[a:b])
+        part = tuple(sequence[a:b])
         chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}))
     # Results that are inputs or constants belong to no chunk yet.
-    plain = {k: stores[k] for k in wanted if k not in made}
+    plain = {k: stores[k] for k in wanted if k not in operations}
     if plain:
         first = chunks[0] if chunks else Chunk((), (), {})
         chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]
@@ -302,9 +300,9 @@ def _place(program: _Listed, fetched: Sequence[tuple[int, ...]], style: Style, i
         code,
         tuple(chunks),
         home,
-        {k: place for place, k in enumerate(table)},
+        {k: index for index, k in enumerate(table)},
         inputs,
         slots.count,
         len(program.results),
-        len(listed),
+        len(sequence),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.loops import Lanes, RegisterVector, SharedRow, TileVector
+from nacelle.emit.jit.loops import Lanes, RegisterVector, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -33,7 +33,6 @@ from nacelle.emit.rk4 import (
     IntegrationTask,
     Integrator,
     Rk4Loop,
-    SampledLoop,
     sizes,
     write_rk4,
 )
@@ -75,11 +74,11 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
     """
     t, (n, m, k) = Lanes(width, False, f"define void @nacelle_v_rk4({_PARAMETERS})", "v_"), sizes
     whole, first = _states(sizes, control), ""
-    state = t.after("%tile", stride(plan, width))
+    state, acting = t.after("%tile", stride(plan, width)), TileVector(t, "%tile", n)
 
     def load_inputs(begin: str, target: TileVector, size: int) -> None:
-        source = SharedRow(t, t.place("%u", begin))
-        t.each(size, lambda j: target.put(j, source.get(j)))
+        source = t.shared_row(t.place("%u", begin))
+        t.each(size, lambda j: target.put(j, source(j)))
 
     def begin(step: str) -> None:
         nonlocal first
@@ -89,31 +88,26 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
     def evaluate(stage: Index) -> None:
         if control is None and stage != 2:
             row = t.whole("*", "%u.stage", (int(stage) + 1) // 2)
-            load_inputs(t.whole("+", first, row), TileVector(t, "%tile", n), m)
+            load_inputs(t.whole("+", first, row), acting, m)
         t("call void @v_tiles(ptr %tile, i64 1)")
 
     law, room = None, "%tile"
     if control is not None:
-        (place, given, parameters), rows = control.inputs, t.after(state, whole * 8 * width)
-        taken, made = TileVector(t, rows, 0), control.plan.result
+        (state_size, row_size, parameters), rows = control.inputs, t.after(state, whole * 8 * width)
+        control_tile, output_index = TileVector(t, rows, 0), control.plan.result
 
         def evaluate_control(row: str) -> None:
-            load_inputs(t.whole("*", row, "%u.step"), TileVector(t, rows, place), given)
-            t.each(place, lambda j: taken.put(j, TileVector(t, state, 0).get(j)))
+            load_inputs(t.whole("*", row, "%u.step"), TileVector(t, rows, state_size), row_size)
+            t.each(state_size, lambda j: control_tile.put(j, TileVector(t, state, 0).get(j)))
             t(f"call void @c_tiles(ptr {rows}, i64 1)")
 
-        sampled = None
+        law = ControlLoop(TileVector(t, rows, output_index), evaluate_control, "%held")
         if control.memory is not None:
             # The tile has room for s alone: more would overwrite p.
             room = t.after(rows, stride(control.plan, width))
-            sampled = SampledLoop(
-                nz=control.memory,
-                z=TileVector(t, state, n),
-                z_made=TileVector(t, rows, made + m),
-                u=TileVector(t, state, place),
-                delay="%delay",
-            )
-        law = ControlLoop(TileVector(t, rows, made), evaluate_control, "%held", sampled)
+            z = TileVector(t, state, n), TileVector(t, rows, output_index + m), control.memory
+            before = TileVector(t, state, state_size)
+            law = replace(law, before=before, delay="%delay", carried=(z, (before, acting, m)))
 
     def store(following: str) -> None:
         # A lane that has failed keeps its last finite state, but stores NaN.
@@ -129,7 +123,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         m=m,
         x=TileVector(t, state, 0),
         at=TileVector(t, "%tile", 0),
-        u=TileVector(t, "%tile", n),
+        u=acting,
         slope=TileVector(t, "%tile", plan.result),
         total=RegisterVector(),
         after=RegisterVector(),
@@ -145,7 +139,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         t.rows("pack", state, 0, "%x0", whole, "%x0.step")
         t.rows("pack", "%tile", n + m, "%p", k, "%p.step")
         if control is not None:
-            t.rows("pack", rows, place + given, "%p", parameters, "%p.step")
+            t.rows("pack", rows, state_size + row_size, "%p", parameters, "%p.step")
         completed = write_rk4(t, loop)
         t.rows("unpack", state, 0, "%final", whole, str(whole))
         t.put_integers(completed, "%completed")
@@ -206,8 +200,8 @@ def compile_rk4(
     parts, held, tile = [around(plan, width, "v_")], None, stride(plan, width)
     if control is not None:
         control.check()
-        taken = [variable.size for variable in control.inputs]
-        held = _Control(make_plan(control, options), taken, None if form is None else form.z)
+        control_sizes = [variable.size for variable in control.inputs]
+        held = _Control(make_plan(control, options), control_sizes, None if form is None else form.z)
         parts.append(evaluation(held.plan, width, "c_"))
         tile += stride(held.plan, width)
     # Once for the states, and in the sampled form once more for what is stored of them.

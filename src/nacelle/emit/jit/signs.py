@@ -249,9 +249,9 @@ class _Writer:
     def write(self, results: Sequence[int]) -> tuple[tuple[Instruction | None, ...], list[int]]:
         """All of it."""
         late = {k for k in range(len(self.code)) if self._swaps(k)}
-        moved = {(self.code[k] or ())[3] for k in late}
+        absorbed = {(self.code[k] or ())[3] for k in late}
         for k, step in enumerate(self.code):
-            if step is not None and step[0] != "const" and k not in moved:
+            if step is not None and step[0] != "const" and k not in absorbed:
                 self.at[k] = self._swapped(k) if k in late else self._step(k, step)
         kept = [self.taken(k, 1) for k in results]
         return tuple(self.made), kept

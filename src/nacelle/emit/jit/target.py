@@ -14,8 +14,6 @@ cancel, or the sign of a zero, is +0 by the reference and may be -0 there. That 
 and no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for
 a sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of
 the other sign. On other machines zeros have the signs of the reference.
-
-Native code in memory, and what its callers share: memory for its tiles, addresses, threads.
 """
 
 from __future__ import annotations
@@ -231,8 +229,8 @@ def module_texts(program: Program, options: JitOptions = DEFAULT) -> tuple[str, 
 
 def info(numbers: Sequence[int]) -> str:
     """Write what the loader must know: some integers."""
-    listed = ", ".join(f"i64 {number}" for number in numbers)
-    return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
+    entries = ", ".join(f"i64 {number}" for number in numbers)
+    return f"@nacelle_info = constant [{len(numbers)} x i64] [{entries}]"
 
 
 def module_text(program: Program, options: JitOptions = DEFAULT) -> str:
@@ -327,9 +325,9 @@ class JitKernel:
             outputs: C-contiguous float64 arrays (N, size), one per variable.
             threads: how many threads share the samples.
         """
-        count, rows, places = self._check(inputs, outputs)
+        count, rows, addresses = self._check(inputs, outputs)
         # Addresses of the inputs, of the outputs, and the distances of the inputs' rows.
-        numbers = array.array("q", places)
+        numbers = array.array("q", addresses)
         numbers.extend([0 if n == 1 else size for n, size in zip(rows, self._sizes, strict=False)])
         first, _ = numbers.buffer_info()
         last = first + 8 * len(inputs)
@@ -337,22 +335,22 @@ class JitKernel:
 
         def part(start: int, stop: int) -> None:
             try:
-                place, work = self._work.pop()
+                work_address, work = self._work.pop()
             except IndexError:
                 work = aligned_memory(self._stride * self._tiles)
-                place = address(work)
-            self._batch(first, steps, last, start, stop, place)
-            self._work.append((place, work))
+                work_address = address(work)
+            self._batch(first, steps, last, start, stop, work_address)
+            self._work.append((work_address, work))
 
         share(part, count, self.width, threads)
 
     def bind(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> Callable[[], None]:
         """Give a function without arguments that evaluates one sample in these very buffers."""
-        count, _, places = self._check(inputs, outputs)
+        count, _, addresses = self._check(inputs, outputs)
         if count != 1:
             raise ValueError("bind takes arrays of one row")
         tile = aligned_memory(self._single_stride)
-        call = array.array("q", [address(tile), *places])
+        call = array.array("q", [address(tile), *addresses])
         # The function keeps alive what it was given.
         bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
         vars(bound)["keep"] = (self, tile, call, inputs, outputs)
@@ -372,7 +370,7 @@ class JitKernel:
                 f"{len(self.program.outputs)}, not {len(inputs)} and {len(outputs)}"
             )
         rows: list[int] = []
-        places: list[int] = []
+        addresses: list[int] = []
         for size, numbers in zip(self._sizes, (*inputs, *outputs), strict=True):
             shape = numbers.shape
             if (
@@ -386,7 +384,7 @@ class JitKernel:
                     f"{name} must be a C-contiguous float64 array (N, {size}), not {numbers.dtype} {shape}"
                 )
             rows.append(shape[0])
-            places.append(address(numbers))
+            addresses.append(address(numbers))
         count = rows[-1] if outputs else max(rows, default=0)
         if any(n not in (1, count) for n in rows[: len(inputs)]) or any(
             n != count for n in rows[len(inputs) :]
@@ -394,7 +392,7 @@ class JitKernel:
             raise ValueError(f"{self.program.name}: the arrays have different numbers of rows, {rows}")
         if not all(numbers.flags.writeable for numbers in outputs):
             raise ValueError(f"{self.program.name}: an output is read-only")
-        return count, rows, places
+        return count, rows, addresses
 
 
 def load_object(image: bytes, program: Program) -> JitKernel:

@@ -2,8 +2,6 @@
 
 Each scalar of an input is the column `name[..., k]`, so an operation is one call of the library for all
 samples, and inputs without a batch are shared by broadcasting. Libraries differ in few words (`Dialect`).
-
-Programs as lines of Python over arrays of a library: NumPy, CasADi, JAX, PyTorch.
 """
 
 from __future__ import annotations
@@ -105,8 +103,8 @@ def source(program: Program, dialect: Dialect) -> str:
     It returns for every output the list of its columns, each with the batch of what it depends on: numbers
     where it depends on nothing.
     """
-    own = function_name(program)
-    names = Identifiers((dialect.library, own, *dialect.taken))
+    label = function_name(program)
+    names = Identifiers((dialect.library, label, *dialect.taken))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     column, prefix = names.counted("c"), names.counted("v")
     entry = "{}[{}]" if dialect.scalars else "{}[..., {}]"
@@ -117,9 +115,9 @@ def source(program: Program, dialect: Dialect) -> str:
     ]
     # Taking a column of an array is a call: it is taken once.
     scalars = entries if dialect.scalars else [f"{column}{k}" for k in range(program.input_size)]
-    made, results = statements(program, dialect.library, dict(dialect.forms), scalars, prefix)
+    body, results = statements(program, dialect.library, dict(dialect.forms), scalars, prefix)
     lines = [f'"""{remark(program.name)}: straight-line code."""', "", dialect.head.strip(), "", ""]
-    lines += [f"def {own}({', '.join(inputs)}):", f'    """{remark(program.name)}.', ""]
+    lines += [f"def {label}({', '.join(inputs)}):", f'    """{remark(program.name)}.', ""]
     if inputs:
         lines += ["    Args:"]
         for name, variable in zip(inputs, program.inputs, strict=True):
@@ -133,8 +131,8 @@ def source(program: Program, dialect: Dialect) -> str:
     if not dialect.scalars:
         used = {operands[0] for op, *operands in program.code if op == "input"}
         lines += [f"    {scalars[k]} = {entries[k]}" for k in sorted(used)]
-    lines += [f"    {line}" for line in made]
-    lists = [f"[{', '.join(results[place])}]" for _, place in spans(program.outputs)]
+    lines += [f"    {line}" for line in body]
+    lists = [f"[{', '.join(results[span])}]" for _, span in spans(program.outputs)]
     if dialect.scalars and len(lists) == 1:
         return "\n".join([*lines, f"    return {lists[0]}"]) + "\n"
     return "\n".join([*lines, "    return (", *(f"        {text}," for text in lists), "    )"]) + "\n"
@@ -149,5 +147,5 @@ def function(program: Program, dialect: Dialect) -> Callable[..., Any]:
     """Run the source, and give its function."""
     scope: dict[str, Any] = {}
     exec(compile(source(program, dialect), f"<{function_name(program)}>", "exec"), scope)
-    made: Callable[..., Any] = scope[function_name(program)]
-    return made
+    result: Callable[..., Any] = scope[function_name(program)]
+    return result

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python import target as python_source
 from nacelle.emit.python.arrays import describe, function_name, python_constant
-from nacelle.emit.registry import Kernel, Target, register
+from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import Slots, arguments, assign_slots, schedule
 from nacelle.program.program import ARITY, Program
 
@@ -95,9 +95,9 @@ def source(program: Program) -> str:
 
     The function named as the program takes the inputs and then the outputs as arrays (samples, size).
     """
-    own = function_name(program)
+    label = function_name(program)
     names = Identifiers(
-        ("np", "work", "mask", "samples", "start", "end", own, f"{own}_tile", *_CALLS.values())
+        ("np", "work", "mask", "samples", "start", "end", label, f"{label}_tile", *_CALLS.values())
     )
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     outputs = [names.unique(variable.name, "y") for variable in program.outputs]
@@ -105,9 +105,9 @@ def source(program: Program) -> str:
     plan = _Plan(program)
     scalars = _columns(program.inputs, inputs)
     results = _columns(program.outputs, outputs)
-    made: dict[int, list[str]] = {}
+    outputs_of: dict[int, list[str]] = {}
     for text, k in zip(results, program.results, strict=True):
-        made.setdefault(k, []).append(text)
+        outputs_of.setdefault(k, []).append(text)
     constants: dict[str, str] = {}
 
     def value(k: int) -> str:
@@ -129,8 +129,8 @@ def source(program: Program) -> str:
         else:
             body.append(f"np.{_CALLS[op]}({', '.join(map(value, operands))}, out={value(k)})")
         if op != "input":
-            body += [f"{text} = {value(k)}" for text in made.get(k, ())]
-    for k, texts in made.items():
+            body += [f"{text} = {value(k)}" for text in outputs_of.get(k, ())]
+    for k, texts in outputs_of.items():
         op, *operands = program.code[k]
         if not ARITY[op]:
             expression = value(k) if op == "const" else scalars[operands[0]]
@@ -141,7 +141,7 @@ def source(program: Program) -> str:
     lines += ["import numpy as np", ""]
     # Arrays of no dimension: NumPy converts a float at every call.
     lines += [f"{name} = np.array({text})" for text, name in constants.items()]
-    lines += ["", "", f"def {own}_tile({', '.join(['work', 'mask', *inputs, *outputs])}):"]
+    lines += ["", "", f"def {label}_tile({', '.join(['work', 'mask', *inputs, *outputs])}):"]
     lines += [f'    """Evaluate one tile; `work` holds {len(rows)} rows."""']
     lines += [f"    {', '.join(rows)}, = work"] if rows else []
     lines += [f"    {line}" for line in body]
@@ -154,7 +154,7 @@ def source(program: Program) -> str:
     slices += [f"                {name}[start:end]," for name in outputs]
     lines.append("")
     text = _DRIVER.format(
-        own=own,
+        own=label,
         arguments=", ".join([*inputs, *outputs]),
         title=remark(program.name),
         args="\n".join(described) or "        none.",
@@ -223,9 +223,4 @@ class TileKernel:
         return evaluate
 
 
-def kernel(program: Program) -> Kernel:
-    """Make a kernel of a program."""
-    return TileKernel(program)
-
-
-register(Target("numpy", source, kernel))
+register(Target("numpy", source, TileKernel))

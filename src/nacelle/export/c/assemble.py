@@ -93,11 +93,11 @@ _TURNED = """\
 """
 
 
-def _centred(place: int, centre: float, real: str) -> str:
+def _centred(index: int, centre: float, real: str) -> str:
     """A line that brings an angle of y within half a turn of its centre."""
-    turn, middle = c_constant(2.0 * math.pi, real), c_constant(centre, real)
+    two_pi, middle = c_constant(2.0 * math.pi, real), c_constant(centre, real)
     half, ceil = c_constant(0.5, real), "ceilf" if real == "float" else "ceil"
-    return f"{' ' * 16}y[{place}] -= {turn} * {ceil}((y[{place}] - {middle}) / {turn} - {half});\n"
+    return f"{' ' * 16}y[{index}] -= {two_pi} * {ceil}((y[{index}] - {middle}) / {two_pi} - {half});\n"
 
 
 def ending(real: str) -> str:
@@ -113,9 +113,9 @@ def listed(values: Array, real: str) -> str:
 
 def assemble_head(package: Package, real: str) -> str:
     """The head of the function that finds out whether a pose is reached."""
-    own = f"{package.name}_assemble{ending(real)}"
+    function = f"{package.name}_assemble{ending(real)}"
     more = f", {real} *y" if mechanism_of(package.robot).ny else ""
-    return f"int {own}(const {real} *x{more})"
+    return f"int {function}(const {real} *x{more})"
 
 
 def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
@@ -141,30 +141,30 @@ def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
 def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str, str]:
     """File name and text of that function, which closes legs to a tolerance."""
     mechanism, end = mechanism_of(package.robot), ending(real)
-    own = f"{package.name}_assemble{end}"
+    function = f"{package.name}_assemble{end}"
     common = {
-        "own": own,
+        "own": function,
         "package": package.name,
         "real": real,
         "assembly": f"{package.name}_{ASSEMBLY}{end}",
         "near": c_constant(NEAR_MARGIN, real),
     }
     if not mechanism.ny:
-        return f"{own}.c", _CLOSED_FORM.format(**common)
-    place = mechanism.layout.quaternion
-    turned = ""
-    if place is not None:
+        return f"{function}.c", _CLOSED_FORM.format(**common)
+    quaternion = mechanism.layout.quaternion
+    nearest = ""
+    if quaternion is not None:
         root = "sqrtf" if real == "float" else "sqrt"
-        turned = _TURNED.format(real=real, first=place.start, last=place.stop, root=root)
+        nearest = _TURNED.format(real=real, first=quaternion.start, last=quaternion.stop, root=root)
     x, y = mechanism.reference
-    return f"{own}.c", _ITERATED.format(
+    return f"{function}.c", _ITERATED.format(
         **common,
         nx=len(x),
         ny=len(y),
         x=listed(x, real),
         y=listed(y, real),
-        turned=turned,
-        centred="".join(_centred(place, centre, real) for place, centre in mechanism.centred_angles),
+        turned=nearest,
+        centred="".join(_centred(index, centre, real) for index, centre in mechanism.centred_angles),
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING}{end}_newton",
         tolerance=c_constant(tolerance, real),
@@ -173,5 +173,5 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
 
 def names_of(package: Package, real: str) -> tuple[str, str, str]:
     """Names of the struct, of reset and of step in a precision."""
-    own, end = f"{package.name}_controller", ending(real)
-    return f"{own}{end}", f"{own}_reset{end}", f"{own}_step{end}"
+    prefix, end = f"{package.name}_controller", ending(real)
+    return f"{prefix}{end}", f"{prefix}_reset{end}", f"{prefix}_step{end}"

@@ -113,29 +113,29 @@ def _heads(package: Package, real: str) -> tuple[str, str]:
     )
 
 
-def _places(package: Package, what: str, fields: Fields, words: dict[str, str]) -> list[str]:
+def _places(package: Package, what: str, fields: Fields, labels: dict[str, str]) -> list[str]:
     """Macros for the places of parts, each with what it is."""
     prefix = f"{package.name}_controller_{what}".upper()
     lines = [f"#define {prefix}_SIZE {fields.size}"]
     for name, size in fields.sizes.items():
         if size:
-            meaning = remark(words.get(f"{what}.{name}", ""))
+            meaning = remark(labels.get(f"{what}.{name}", ""))
             count = f"{size} number{'' if size == 1 else 's'}"
-            place = fields.place(name).start
+            offset = fields.place(name).start
             lines.append(
-                f"#define {prefix}_AT_{name.upper()} {place} /* {count}{'; ' * bool(meaning)}{meaning} */"
+                f"#define {prefix}_AT_{name.upper()} {offset} /* {count}{'; ' * bool(meaning)}{meaning} */"
             )
     return lines
 
 
 def controller_header(package: Package, controller: Controller, reals: Sequence[str]) -> str:
     """The header of a controller."""
-    own = f"{package.name}_controller"
-    words = controller.kind.labels
+    prefix = f"{package.name}_controller"
+    labels = controller.kind.labels
     lines = [
-        *_places(package, "memory", memory_of(controller), words),
-        *_places(package, "gains", gains_of(controller), words),
-        f"#define {own.upper()}_PERIOD {c_constant(controller.period, 'double')}",
+        *_places(package, "memory", memory_of(controller), labels),
+        *_places(package, "gains", gains_of(controller), labels),
+        f"#define {prefix.upper()}_PERIOD {c_constant(controller.period, 'double')}",
         "",
     ]
     for real in reals:
@@ -150,7 +150,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
             "",
         ]
     about = _REMARK.format(
-        own=own,
+        own=prefix,
         kind=remark(controller.name),
         period=repr(controller.period),
         fine=FINE,
@@ -159,7 +159,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
         desired=DESIRED_REFUSED,
         measured=MEASURED_REFUSED,
     )
-    return about + "\n".join(framed(f"{own}_h_included", [], lines))
+    return about + "\n".join(framed(f"{prefix}_h_included", [], lines))
 
 
 def controller_source(package: Package, controller: Controller, real: str) -> tuple[str, str]:
@@ -230,9 +230,9 @@ def plant_source(package: Package, real: str) -> tuple[str, str]:
     """File name and text of the start of a plant."""
     end, ny = ending(real), mechanism_of(package.robot).ny
     at = "x, y" if ny else "x"
-    own = f"{package.name}_plant_start{end}"
-    return f"{own}.c", _PLANT_SOURCE.format(
-        own=own,
+    function = f"{package.name}_plant_start{end}"
+    return f"{function}.c", _PLANT_SOURCE.format(
+        own=function,
         package=package.name,
         real=real,
         head=_head(package, real),
@@ -322,7 +322,7 @@ def _controller_use(package: Package, controller: Controller, real: str) -> list
 
 def _rows(controller: Controller) -> list[str]:
     """Rows of the table of parts."""
-    words, rows = controller.kind.labels, []
+    labels, rows = controller.kind.labels, []
     for what, fields in (("memory", memory_of(controller)), ("gains", gains_of(controller))):
         for name, size in fields.sizes.items():
             if not size:
@@ -332,24 +332,24 @@ def _rows(controller: Controller) -> list[str]:
                 values = controller.gains[fields.place(name)]
                 first = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
                 first += ", ..." if size > _SHOWN else ""
-            said = plain(words.get(f"{what}.{name}", ""))
+            description = plain(labels.get(f"{what}.{name}", ""))
             rows.append(
-                f"| {what} | {plain(name)} | {fields.place(name).start} | {size} | {first} | {said} |"
+                f"| {what} | {plain(name)} | {fields.place(name).start} | {size} | {first} | {description} |"
             )
     return rows
 
 
 def _plant_use(package: Package, real: str) -> list[str]:
-    own, end = f"{package.name}_plant", ending(real)
+    prefix, end = f"{package.name}_plant", ending(real)
     return [
         "",
         "## The plant",
         "",
         "The robot itself, for a simulation of the loop; friction as said above. Forces are held.",
         "",
-        f"    {real} state[{own.upper()}_STATE_SIZE];",
-        f"    {own}_start{end}(x, state); /* at rest at a pose; 0 if it is reached */",
-        f"    {own}_encoders{end}(state, q); /* what the encoders show */",
-        f"    {own}{end}_rk4(state, force, 0, h, steps, 0, NULL, NULL); /* steps of h s; 0 if finite */",
-        f"    {own}_pose{end}(state, x, v); /* pose and twist of the platform */",
+        f"    {real} state[{prefix.upper()}_STATE_SIZE];",
+        f"    {prefix}_start{end}(x, state); /* at rest at a pose; 0 if it is reached */",
+        f"    {prefix}_encoders{end}(state, q); /* what the encoders show */",
+        f"    {prefix}{end}_rk4(state, force, 0, h, steps, 0, NULL, NULL); /* steps of h s; 0 if finite */",
+        f"    {prefix}_pose{end}(state, x, v); /* pose and twist of the platform */",
     ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from nacelle.control.controller import Controller
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.target import COptions, Interface, c_definition, framed
 from nacelle.emit.names import Identifiers, remark
@@ -12,7 +14,8 @@ from nacelle.export.about import CONVENTIONS, TRIAL, Package, count_text, fricti
 from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
 from nacelle.export.entry import Entry
-from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, RecordedSamples, Vectors, closed_words
+from nacelle.export.target import PRECISIONS, ExportTarget
+from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, Vectors, closed_words, record
 
 # ---- CMake file and Makefile
 
@@ -128,33 +131,31 @@ _WIDTH = 96
 _DRIVERS = {"newton": newton_source, "rk4": rk4_source}
 
 
-def c_files(
-    package: Package,
-    references: Mapping[str, Vectors],
-    precisions: Sequence[str],
-    batch: bool,
-    samples: RecordedSamples | None = None,
-) -> dict[str, str]:
-    """Write all files of a C package, by their path in it.
+@dataclass(frozen=True)
+class CTarget(ExportTarget):
+    """A package of C99. A controller is a struct of the caller with reset and step."""
 
-    Args:
-        package: what is exported.
-        references: reference vectors by label.
-        precisions: "double", "float", or both.
-        batch: whether there are entries for many samples.
-        samples: of its controller.
-    """
-    name = package.name
-    closed = next((found.closed for found in references.values() if found.closed is not None), None)
-    tolerances = TOLERANCES if closed is None else closed.tolerance
-    sources, headers, stack = code_of(package, precisions, batch, tolerances)
-    files = {f"include/{file}": text for file, text in headers.items()}
-    files |= {f"src/{file}": text for file, text in sources.items()}
-    files["test/self_test.c"] = self_test(package, references, precisions, samples)
-    files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
-    files["Makefile"] = make_file(name, sorted(sources))
-    files["README.md"] = readme(package, _use(package, precisions, batch, closed), _notes(package, stack))
-    return files
+    name = "c"
+    precision: str = "both"
+    batch: bool = False
+    controller: Controller | None = None
+    plant: bool = False
+    self_test: bool | None = True
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files; with a controller also samples of it in a row."""
+        closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
+        samples = None if self.controller is None else record(self.controller, package.entries, closed)
+        name, precisions, batch = package.name, PRECISIONS[self.precision], self.batch
+        tolerances = TOLERANCES if closed is None else closed.tolerance
+        sources, headers, stack = code_of(package, precisions, batch, tolerances)
+        files = {f"include/{file}": text for file, text in headers.items()}
+        files |= {f"src/{file}": text for file, text in sources.items()}
+        files["test/self_test.c"] = self_test(package, references, precisions, samples)
+        files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
+        files["Makefile"] = make_file(name, sorted(sources))
+        files["README.md"] = readme(package, _use(package, precisions, batch, closed), _notes(package, stack))
+        return files
 
 
 class PackageCode(NamedTuple):
@@ -174,7 +175,7 @@ class PackageCode(NamedTuple):
 def code_of(
     package: Package, precisions: Sequence[str], batch: bool, tolerances: Mapping[str, float] = TOLERANCES
 ) -> PackageCode:
-    """Write the functions of a package; arguments as in `c_files`, and to what legs are closed."""
+    """Write the functions of a package, for many samples too if `batch`; legs are closed to tolerances."""
     name = package.name
     sources: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -244,9 +245,9 @@ def _header(
         " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
         " */",
     ]
-    taken, declared = Identifiers((guard,)), []
+    identifiers, declared = Identifiers((guard,)), []
     for entry in package.entries:
-        declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+        declared += _declared(package, entry, precisions, batch, identifiers, stack[entry.label])
     declared += more
     includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
     return "\n".join(lines + framed(guard, includes, declared))
@@ -257,7 +258,7 @@ def _declared(
     entry: Entry,
     precisions: Sequence[str],
     batch: bool,
-    taken: Identifiers,
+    identifiers: Identifiers,
     stack: Mapping[str, int],
 ) -> list[str]:
     """The remark, the dimensions and the prototypes of an entry."""
@@ -276,7 +277,7 @@ def _declared(
         lines += _wrapped(text, " * ", " *   ")
     lines.append(" */")
     for array in (*first.inputs, *first.outputs):
-        macro = taken.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
+        macro = identifiers.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
         lines.append(f"#define {macro} {array.size}")
     if entry.driver:
         # The headers of the loop around it declare it.

@@ -85,7 +85,7 @@ def _parts(controller: Controller) -> list[str]:
 def samples_data(package: Package, controller: Controller, samples: RecordedSamples) -> str:
     """Tables of the samples."""
     fields, parts = memory_of(controller), _parts(controller)
-    places = [parts.index(name, 1) for name, size in fields.sizes.items() for _ in range(size)]
+    part_of = [parts.index(name, 1) for name, size in fields.sizes.items() for _ in range(size)]
     rows = np.concatenate([samples.first[None], samples.memory])
     return "\n".join(
         [
@@ -102,7 +102,7 @@ def samples_data(package: Package, controller: Controller, samples: RecordedSamp
             ),
             _row("double", "controller_scale", [c_constant(samples.scale[name], "double") for name in parts]),
             _row("int", "controller_status", [str(status) for status in samples.status]),
-            _row("int", "controller_part", [str(place) for place in places]),
+            _row("int", "controller_part", [str(part) for part in part_of]),
         ]
     )
 
@@ -266,9 +266,9 @@ def is_step(vectors: Vectors, name: str) -> bool:
     return vectors.closed is not None and name == "dy"
 
 
-def error_scale(entry: Entry, vectors: Vectors, name: str, place: str = "") -> str:
+def error_scale(entry: Entry, vectors: Vectors, name: str, subscript: str = "") -> str:
     """What errors of an output count relative to: a number, or the table of the condition."""
-    return f"{entry.label}_condition{place}" if is_step(vectors, name) else repr(vectors.scale[name])
+    return f"{entry.label}_condition{subscript}" if is_step(vectors, name) else repr(vectors.scale[name])
 
 
 def error_limit(vectors: Vectors, name: str, real: str) -> float:

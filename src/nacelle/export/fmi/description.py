@@ -1,9 +1,8 @@
 """The descriptions of an FMU: its variables, modelDescription.xml and buildDescription.xml.
 
-The variables of an FMU: named scalars with units and start values, in groups that lie side by side.
-
-A variable's value reference is its place in the table; 0 is the time. The emitted C reads and writes a
-group as an array from the place of its first variable on.
+Variables are named scalars with units and start values, in groups that lie side by side. A variable's value
+reference is its place in the table; 0 is the time. The emitted C reads and writes a group as an array from
+the place of its first variable on.
 """
 
 from __future__ import annotations
@@ -89,12 +88,12 @@ class VariableTable:
         """
         first, pairs = len(self.scalars), list(named)
         values = [None] * len(pairs) if start is None else [float(value) for value in start]
-        taken = {scalar.name for scalar in self.scalars}
+        used = {scalar.name for scalar in self.scalars}
         for (name, unit), value in zip(pairs, values, strict=True):
             # Names of a description may collide with those made here.
-            while name in taken:
+            while name in used:
                 name += "'"
-            taken.add(name)
+            used.add(name)
             self.scalars.append(Scalar(name, causality, unit, about, value, tunable))
         self.places[group] = slice(first, len(self.scalars))
 
@@ -113,8 +112,8 @@ class VariableTable:
 
     def states(self) -> list[Scalar]:
         """The states."""
-        place = self.places.get("state")
-        return [] if place is None else self.scalars[place]
+        span = self.places.get("state")
+        return [] if span is None else self.scalars[span]
 
 
 def _rate(unit: str) -> str:
@@ -223,8 +222,8 @@ def model_description(about: FmuDescription, table: VariableTable) -> str:
     )
     ElementTree.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", stepSize=repr(about.step))
     variables = ElementTree.SubElement(root, "ModelVariables")
-    for place, scalar in enumerate(table.scalars):
-        ElementTree.SubElement(variables, "Float64", _attributes(place, scalar))
+    for reference, scalar in enumerate(table.scalars):
+        ElementTree.SubElement(variables, "Float64", _attributes(reference, scalar))
     _structure(root, table)
     return _text(root)
 
@@ -238,42 +237,42 @@ def _units(root: ElementTree.Element, table: VariableTable) -> None:
             ElementTree.SubElement(unit, "BaseUnit", {base: str(power) for base, power in exponents.items()})
 
 
-def _attributes(place: int, scalar: Scalar) -> dict[str, str]:
-    made = {
+def _attributes(reference: int, scalar: Scalar) -> dict[str, str]:
+    attributes = {
         "name": scalar.name,
-        "valueReference": str(place),
+        "valueReference": str(reference),
         "causality": scalar.causality,
         "variability": scalar.variability,
     }
     if scalar.about:
-        made["description"] = scalar.about
+        attributes["description"] = scalar.about
     if scalar.causality == "parameter":
-        made["initial"] = "exact"
+        attributes["initial"] = "exact"
     if scalar.causality in ("output", "local"):
-        made["initial"] = "calculated"
+        attributes["initial"] = "calculated"
     if scalar.unit:
-        made["unit"] = scalar.unit
+        attributes["unit"] = scalar.unit
     if scalar.start is not None:
-        made["start"] = repr(scalar.start)
+        attributes["start"] = repr(scalar.start)
     if scalar.derivative_of is not None:
-        made["derivative"] = str(scalar.derivative_of)
-    return made
+        attributes["derivative"] = str(scalar.derivative_of)
+    return attributes
 
 
 def _structure(root: ElementTree.Element, table: VariableTable) -> None:
     """Outputs, derivatives, and what is computed at the start."""
     structure = ElementTree.SubElement(root, "ModelStructure")
     numbered = list(enumerate(table.scalars))
-    outputs = [place for place, scalar in numbered if scalar.causality == "output"]
-    derivatives = [place for place, scalar in numbered if scalar.derivative_of is not None]
-    unknowns = [place for place, scalar in numbered if scalar.causality in ("output", "local")]
-    for kind, places in (
+    outputs = [reference for reference, scalar in numbered if scalar.causality == "output"]
+    derivatives = [reference for reference, scalar in numbered if scalar.derivative_of is not None]
+    unknowns = [reference for reference, scalar in numbered if scalar.causality in ("output", "local")]
+    for kind, references in (
         ("Output", outputs),
         ("ContinuousStateDerivative", derivatives),
         ("InitialUnknown", unknowns),
     ):
-        for place in places:
-            ElementTree.SubElement(structure, kind, valueReference=str(place))
+        for reference in references:
+            ElementTree.SubElement(structure, kind, valueReference=str(reference))
 
 
 def build_description(identifier: str, sources: Sequence[str]) -> str:

@@ -56,11 +56,11 @@ def _unit_pose(package: Package, at: str) -> str:
         f"double x[{layout.nx}];",
         f"memcpy(x, {at}, sizeof x);",
     ]
-    place = layout.quaternion
-    if place is not None:
+    quaternion = layout.quaternion
+    if quaternion is not None:
         # Scaled first: squares neither overflow nor vanish, and no orientation gives NaN.
-        loop = f"for (int i = {place.start}; i < {place.stop}; ++i) {{"
-        inside = " + ".join(f"x[{k}] * x[{k}]" for k in range(place.start, place.stop))
+        loop = f"for (int i = {quaternion.start}; i < {quaternion.stop}; ++i) {{"
+        inside = " + ".join(f"x[{k}] * x[{k}]" for k in range(quaternion.start, quaternion.stop))
         lines += [
             "double largest = 0.0;",
             loop,
@@ -93,13 +93,13 @@ def _continued(robot: Robot, at: str, call: str) -> str:
     ]
     if not free:
         return call
-    turn = c_constant(2.0 * math.pi, "double")
+    two_pi = c_constant(2.0 * math.pi, "double")
     m = len(robot.actuators)
     return _joined(
         f"double last[{m}];",
         f"memcpy(last, {at}, sizeof last);",
         call,
-        *(f"({at})[{k}] += {turn} * floor((last[{k}] - ({at})[{k}]) / {turn} + 0.5);" for k in free),
+        *(f"({at})[{k}] += {two_pi} * floor((last[{k}] - ({at})[{k}]) / {two_pi} + 0.5);" for k in free),
     )
 
 
@@ -208,8 +208,8 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
     for variable in entry.program.outputs:
         named = outputs.get(variable.name) or _entries(variable.name, variable.size)
         # An input and an output of one name get different names.
-        taken = {scalar.name for scalar in table.scalars}
-        named = [(f"out.{key}" if key in taken else key, unit) for key, unit in named]
+        used = {scalar.name for scalar in table.scalars}
+        named = [(f"out.{key}" if key in used else key, unit) for key, unit in named]
         table.add(f"out {variable.name}", "output", named, entry.words.get(variable.name, "").split(";")[0])
         arguments.append(table.at(f"out {variable.name}"))
     from_pose = "x" in table.places
@@ -286,14 +286,14 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
         f"{status} = 0.0;",
         "return NULL;",
     )
-    given = ", ".join(table.at(group) for group in ("q", "x", "v", "a", "force"))
+    arguments = ", ".join(table.at(group) for group in ("q", "x", "v", "a", "force"))
     advance = _joined(
         f"{struct} c;",
         "memcpy(c.memory, memory, sizeof c.memory);",
         f"memcpy(c.gains, {table.at('gains')}, sizeof c.gains);",
         # Samples in [t, t + h), whatever rounding makes of their times.
         f"while (memory[{memory + 1}] + memory[{memory}] * {period} < values[0] + h - 1e-6 * {period}) {{",
-        f"    {status} = (double){struct}_step(&c, {given});",
+        f"    {status} = (double){struct}_step(&c, {arguments});",
         f"    memory[{memory}] += 1.0;",
         "}",
         "memcpy(memory, c.memory, sizeof c.memory);",

@@ -11,11 +11,12 @@ import platform
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files as resources
 from pathlib import Path
 
 from nacelle.compile import make_program
+from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.names import remark
 from nacelle.errors import ExportError
@@ -28,6 +29,7 @@ from nacelle.export.entry import Entry, Wanted
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
 from nacelle.export.loop import assembly_entry
+from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -73,33 +75,33 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
     Raises:
         ExportError: if the compiler is named and missing, or fails.
     """
-    found = find_compiler("c", compiler)
-    if found is None:
+    cc = find_compiler("c", compiler)
+    if cc is None:
         return {}
     tuple_, ending = this_platform()
     with tempfile.TemporaryDirectory(prefix="nacelle-fmi-") as folder:
-        place = Path(folder)
+        path = Path(folder)
         for file, text in files.items():
-            (place / file).write_text(text, encoding="utf-8")
+            (path / file).write_text(text, encoding="utf-8")
         sources = sorted(file for file in files if file.endswith(".c"))
         out = f"{name}{ending}"
         try:
-            found.build([*_FLAGS, "-I.", *sources, "-lm", "-o", out], place, _LONGEST)
+            cc.build([*_FLAGS, "-I.", *sources, "-lm", "-o", out], path, _LONGEST)
         except ExportError as error:
-            raise ExportError(f"the C compiler {found.name} does not compile the FMU: {error}") from None
-        return {f"binaries/{tuple_}/{out}": (place / out).read_bytes()}
+            raise ExportError(f"the C compiler {cc.name} does not compile the FMU: {error}") from None
+        return {f"binaries/{tuple_}/{out}": (path / out).read_bytes()}
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
     """Files by their path as the bytes of a zip file; the same files are the same bytes."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
             entry = zipfile.ZipInfo(path, _DAY)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o755 if path.startswith("binaries/") else 0o644) << 16
             archive.writestr(entry, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 # ---- the package
@@ -151,6 +153,15 @@ const char *model_advance(double *values, double *memory, double h)
 """
 
 
+@dataclass(frozen=True)
+class FmiTarget(ExportTarget):
+    """An FMU: one file (`fmi_file`)."""
+
+    name = "fmi"
+    controller: Controller | None = None
+    plant: bool = False
+
+
 def wanted_for_fmi(wanted: Wanted) -> Wanted:
     """What an FMU holds: one model, one controller, or the robot under forces.
 
@@ -159,9 +170,9 @@ def wanted_for_fmi(wanted: Wanted) -> Wanted:
     """
     if wanted.parameters:
         raise ExportError("numbers of the robot are constants of an FMU: leave the parameters out")
-    moved = tuple(name for name in wanted.models if name == "forward_dynamics")
-    others = tuple(name for name in wanted.models if name not in moved)
-    plant = wanted.plant or bool(moved) or (not others and wanted.controller is None)
+    plant_models = tuple(name for name in wanted.models if name == "forward_dynamics")
+    others = tuple(name for name in wanted.models if name not in plant_models)
+    plant = wanted.plant or bool(plant_models) or (not others and wanted.controller is None)
     if plant + len(others) + (wanted.controller is not None) != 1:
         raise ExportError(
             "an FMU holds one: the robot under forces (forward_dynamics), another model, or a controller"
@@ -234,9 +245,13 @@ def _rates(robot: Robot, prefix: str) -> Entry:
         return {"qd": rigid_signals(robot, s, quat_0, ("qd",))["qd"]}
 
     program = make_program(rates, robot, {"state": state_size(robot)})
-    words = {"state": "state of the plant", "qd": "rates of the actuators; rad/s, m/s"}
+    labels = {"state": "state of the plant", "qd": "rates of the actuators; rad/s, m/s"}
     return Entry(
-        "plant_rates", "rates of the actuators", replace(program, name=f"{prefix}_plant_rates"), words, None
+        "plant_rates",
+        "rates of the actuators",
+        replace(program, name=f"{prefix}_plant_rates"),
+        labels,
+        None,
     )
 
 

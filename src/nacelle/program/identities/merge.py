@@ -1,10 +1,9 @@
 """The pass over a program: identities found, used, and checked at other samples.
 
-Identities of programs whose numbers are run-time inputs.
-
-Identities are sought in the body, in which the prepared numbers are inputs as the state is. The samples vary
-every number of the robot: what is equal at all of them holds for all robots of the description. After each
-step the program is split anew, so that products of prepared numbers that it brings are prepared, too.
+Where numbers are run-time inputs, identities are sought in the body, in which the prepared numbers are inputs
+as the state is. The samples vary every number of the robot: what is equal at all of them holds for all robots
+of the description. After each step the program is split anew, so that products of prepared numbers that it
+brings are prepared, too.
 """
 
 from __future__ import annotations
@@ -97,8 +96,8 @@ def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
     """Whether two programs give the same results at some samples, to `AGREE`."""
     for row in rows:
         ours, theirs = exact(candidate, row), exact(program, row)
-        for _, place in spans(program.outputs):
-            pairs = list(zip(ours[place], theirs[place], strict=True))
+        for _, span in spans(program.outputs):
+            pairs = list(zip(ours[span], theirs[span], strict=True))
             largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
             for a, b in pairs:
                 # Numbers that are none cannot be compared by size.
@@ -143,8 +142,8 @@ def _prepared(parts: Split, samples: PreciseInputs) -> PreciseInputs:
     """Samples of the inputs of a body: prepared numbers in the place of the parameters."""
     count = parts.prologue.input_size
 
-    def row(given: Row) -> Row:
-        return (*exact(parts.prologue, given[:count]), *given[count:])
+    def row(inputs: Row) -> Row:
+        return (*exact(parts.prologue, inputs[:count]), *inputs[count:])
 
     sizes = (*(0.0,) * len(parts.prologue.results), *samples.sizes[count:])
     return PreciseInputs(tuple(map(row, samples.proof)), tuple(map(row, samples.check)), sizes)

@@ -107,16 +107,16 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Pla
     ordered_below = below[order]
     reach = 4.0 * _NEAR * (np.abs(column) + sizes)
     slack = 16.0 * _NEAR * float(np.max(np.abs(column)) + np.max(np.abs(targets)) + np.max(sizes))
-    found = [none]
+    hits = [none]
     by_size = np.argsort(targets, kind="stable")
     for start in range(0, len(targets), _ROWS):
         rows = by_size[start : start + _ROWS]
         first = int(np.searchsorted(ordered, 0.5 * targets[rows[0]] - slack))
         if first > last:
             break
-        places = goals[rows, None] + ordered_below[first:]
+        cells = goals[rows, None] + ordered_below[first:]
         # Of one dimension, in which few places that are true are found four times as fast.
-        row, a = np.divmod(np.flatnonzero(present.take(places, mode="clip")), last + 1 - first)
+        row, a = np.divmod(np.flatnonzero(present.take(cells, mode="clip")), last + 1 - first)
         row, a = rows[row], order[a + first]
         difference = targets[row] - column[a]
         width = reach[a] + 4.0 * _NEAR * np.abs(difference)
@@ -126,15 +126,15 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Pla
         # All others of the windows, one behind the other.
         starts = np.cumsum(number) - number
         other = np.arange(int(np.sum(number))) + np.repeat(low - starts, number)
-        found += [row * (last + 1) + a, np.repeat(row, number) * (last + 1) + order[other]]
-    row, a = np.divmod(np.unique(np.concatenate(found)), last + 1)
+        hits += [row * (last + 1) + a, np.repeat(row, number) * (last + 1) + order[other]]
+    row, a = np.divmod(np.unique(np.concatenate(hits)), last + 1)
     likely = present.take(goals[row] + below[a], mode="clip")
     row, a = row[likely], a[likely]
     difference = targets[row] - column[a]
     margin = _NEAR * (np.abs(difference) + sizes[a])
-    place = np.minimum(np.searchsorted(ordered, difference - margin), last)
-    near = np.abs(ordered[place] - difference) <= 2.0 * margin
-    return row[near], a[near], order[place[near]]
+    nearest = np.minimum(np.searchsorted(ordered, difference - margin), last)
+    near = np.abs(ordered[nearest] - difference) <= 2.0 * margin
+    return row[near], a[near], order[nearest[near]]
 
 
 def _window(width: Array) -> tuple[tuple[Array, Literal["left"]], tuple[Array, Literal["right"]]]:
@@ -228,21 +228,21 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
     """A program of some values from what makes each class: the first that does if None."""
     chosen = chosen or [makings[0] for makings in values.makings]
     graph = Graph()
-    place: dict[int, int] = {}
+    nodes: dict[int, int] = {}
 
     def node(ref: Ref) -> int:
-        return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
+        return graph.neg(nodes[ref >> 1]) if ref & 1 else nodes[ref >> 1]
 
     for k in class_order(values, chosen):
         constant, (negative, (op, *operands)) = values.constants[k], chosen[k]
         if constant is not None:
-            place[k] = graph.const(constant)
+            nodes[k] = graph.const(constant)
             continue
         if op in ("const", "input"):
-            made = graph.const(operands[0]) if op == "const" else graph.input(operands[0])
+            value = graph.const(operands[0]) if op == "const" else graph.input(operands[0])
         else:
-            made = graph.apply(op, *(node(ref) for ref in operands))
-        place[k] = graph.neg(made) if negative else made
+            value = graph.apply(op, *(node(ref) for ref in operands))
+        nodes[k] = graph.neg(value) if negative else value
     program = values.program
     roots = [node(ref) for ref in values.results]
     return linear(program.name, graph, program.inputs, program.outputs, roots)
@@ -343,8 +343,8 @@ class _Search:
                 typical_changes[list(self.changes)] = typical(stacked)
         outputs = []
         for _, span in spans(values.program.outputs):
-            own = [ref >> 1 for ref in values.results[span]]
-            outputs.append(np.max(typical_changes[own], axis=0, initial=0.0))
+            classes = [ref >> 1 for ref in values.results[span]]
+            outputs.append(np.max(typical_changes[classes], axis=0, initial=0.0))
         return typical_changes, np.array(outputs)
 
     def _change(self, k: int, making: Making) -> Array:

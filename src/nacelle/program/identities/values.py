@@ -30,12 +30,8 @@ on a relation between transcendental functions. (A `where` is evaluated as it is
 side of its condition, two at least on each; one condition in a program is, since two would need samples for
 all their combinations.)
 
-Samples of the inputs of a program, at which its values are compared.
-
-First-order effects of rounding on the values of a program, in random directions.
-
-Every direction changes each number of the program by about one unit of rounding, at random, and follows what
-that does to the values, to first order:
+**Changes by rounding**, to first order, in random directions. Every direction changes each number of the
+program by about one unit of rounding, at random, and follows what that does to the values, to first order:
 
     numbers       constants and inputs change once each: what a value owes to the rounding of the robot's
     numbers operations    every operation changes its result as well: what double precision makes of a value
@@ -309,19 +305,19 @@ class Values:
                 return arguments[1] if positive else arguments[2]
             if arguments[1] == arguments[2]:
                 return arguments[1]
-        given = [self.signed(ref) for ref in arguments]
+        operands = [self.signed(ref) for ref in arguments]
         slope: Array | None = None
-        if op == "where" and self._covered(arguments[0], given[0]):
-            exact = [APPLY[op](*row) for row in zip(*given, strict=True)]
-            return self._classified(definition, exact, self._chosen(given[0], arguments))
+        if op == "where" and self._covered(arguments[0], operands[0]):
+            exact = [APPLY[op](*row) for row in zip(*operands, strict=True)]
+            return self._classified(definition, exact, self._chosen(operands[0], arguments))
         if op in FREE and not all(self.constants[ref >> 1] is not None for ref in arguments):
             exact = self._drawn(op, arguments)
         else:
             apply = APPLY[op]
-            exact = list(map(apply, *given))
+            exact = list(map(apply, *operands))
             if op in ("sin", "cos"):
                 other = APPLY["cos" if op == "sin" else "sin"]
-                slope = np.array([float(other(value)) for value in given[0]])
+                slope = np.array([float(other(value)) for value in operands[0]])
                 slope = slope if op == "sin" else -slope
         value = np.array(list(map(float, exact)))
         numbers = [self._value(ref) for ref in arguments]
@@ -395,8 +391,8 @@ class Values:
             return self.zero
         noise = changes[NUMBERS]
         bits = int(_unpack(_pack(abs(floats[0])))[0])
-        place = bits >> _DROPPED
-        for near in (place, place - 1, place + 1):
+        bucket = bits >> _DROPPED
+        for near in (bucket, bucket - 1, bucket + 1):
             for other in reversed(self._places.get(near, ())):
                 ref = self._same(other, exact, noise, size)
                 if ref is not None:
@@ -404,7 +400,7 @@ class Values:
                     return ref
         constant = self._constant_of(definition, exact, floats, noise, size)
         ref = self._new(definition, exact, changes, value, size, constant)
-        self._places.setdefault(place, []).append(ref >> 1)
+        self._places.setdefault(bucket, []).append(ref >> 1)
         return ref
 
     def nothing(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:

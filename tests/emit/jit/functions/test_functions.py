@@ -144,8 +144,9 @@ def test_tanh_of_special_values() -> None:
 
 def run(name: str, *arguments: float, fma: bool) -> tuple[float, float]:
     """Two results of a piece of a formula of four numbers."""
-    f = Formula(1, "", fma=fma)
-    f(f"define void @piece(ptr %out, {', '.join(f'double %{k}' for k in 'abcd')}) #0 {{", "start:")
+    f = Formula(1, "", "piece", "", fma=fma)
+    # Not of the module alone, and with results that it stores.
+    f.lines[0] = f"define void @piece(ptr %out, {', '.join(f'double %{k}' for k in 'abcd')}) #0 {{"
     match name:
         case "sum":
             pair = f.sum_and_rest("%a", "%b")
@@ -157,7 +158,7 @@ def run(name: str, *arguments: float, fma: bool) -> tuple[float, float]:
             pair = f.polynomial([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], "%a"), "%a"
     for k, value in enumerate(pair):
         f(f"store double {value}, ptr {f.value(f'getelementptr double, ptr %out, i64 {k}')}")
-    text = f.text("", "void")
+    text = f.text()
     library = Library(compile_text(module([text], DEFAULT, 1)), ("piece",))
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_double] * 4)(library.address("piece"))
     out = np.empty(2)

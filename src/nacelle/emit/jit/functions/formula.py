@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nacelle.emit.jit.vectors import Text, splat
+from nacelle.emit.jit.loops import Lanes
+from nacelle.emit.jit.vectors import splat, type_name
 
 # Added to a number and taken away again it leaves the nearest integer, which it has in its lowest bits.
 ROUNDER = 1.5 * 2.0**52
@@ -27,37 +28,44 @@ class DoubleDouble(NamedTuple):
     low: str
 
 
-class Formula(Text):
-    """Lines of one function; `fma` says whether products are fused with sums.
+class Formula(Lanes):
+    """Lines of the function `@<prefix><name>`; `fma` says whether products are fused with sums.
 
     Its constants are vectors in a table: made by instructions each takes five of them on aarch64.
     """
 
-    def __init__(self, width: int, prefix: str, *, fma: bool) -> None:
-        super().__init__(width, prefix)
-        self.fma = fma
-        self._name = ""
+    def __init__(
+        self, width: int, prefix: str, name: str, parameters: str, *, fma: bool, pair: bool = False
+    ) -> None:
+        """Begin a function of parameters "x", "y x" that gives a vector, or a pair of them."""
+        kind = type_name(width)
+        self.result = f"{{ {kind}, {kind} }}" if pair else kind
+        parameter_list = ", ".join(f"{kind} %{parameter}" for parameter in parameters.split())
+        super().__init__(
+            width, fma, f"define internal {self.result} @{prefix}{name}({parameter_list}) noinline", prefix
+        )
+        self._table = f"@{prefix}{name}.numbers"
         self._numbers: dict[float, int] = {}
 
-    def begin(self, name: str, parameters: str, result: str | None = None) -> None:
-        """Begin the function `@<prefix><name>`."""
-        self._name = name
-        self(
-            f"define internal {result or self.type} @{self.prefix}{name}({parameters}) noinline #0 {{",
-            "start:",
-        )
+    def function_text(self, *values: str) -> str:
+        """The text of the function, which gives these values, and of its table."""
+        return self.text(f"{self.result} {self.record(*values)}")
 
-    def text(self, result: str, kind: str | None = None) -> str:
-        """End the function with its result, and give its text."""
-        self(f"ret {kind or self.type} {result}", "}")
+    def text(self, result: str = "void") -> str:
+        """The text of the function, which ends by returning a result, and of its table."""
         table = ", ".join(f"{self.type} {splat(number, self.width)}" for number in self._numbers)
         count = f"[{len(self._numbers)} x {self.type}]"
         head = f"{self._table} = internal constant {count} [{table}], align {8 * self.width}\n\n"
-        return (head if self._numbers else "") + "\n".join(self.lines)
+        return (head if self._numbers else "") + super().text(result)
 
-    @property
-    def _table(self) -> str:
-        return f"@{self.prefix}{self._name}.numbers"
+    def record(self, *values: str) -> str:
+        """What the function gives: a value, or one of several vectors."""
+        if len(values) == 1:
+            return values[0]
+        pair = "poison"
+        for i, value in enumerate(values):
+            pair = self.value(f"insertvalue {self.result} {pair}, {self.type} {value}, {i}")
+        return pair
 
     # ---- doubles
 
@@ -65,41 +73,33 @@ class Formula(Text):
         """A constant of all lanes."""
         if abs(value) in _SHORT:
             return splat(value, self.width)
-        place = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
-        pointer = f"getelementptr (i8, ptr {self._table}, i64 {place})"
+        offset = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
+        pointer = f"getelementptr (i8, ptr {self._table}, i64 {offset})"
         return self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}, !invariant.load !{{}}")
+
+    def add(self, a: str, b: str) -> str:
+        """Give a + b."""
+        return self.real("+", a, b)
 
     def sub(self, a: str, b: str) -> str:
         """Give a - b."""
-        return self.value(f"fsub {self.type} {a}, {b}")
+        return self.real("-", a, b)
 
-    def div(self, a: str, b: str) -> str:
-        """Give a / b."""
-        return self.value(f"fdiv {self.type} {a}, {b}")
-
-    def product_sum(self, a: str, b: str, c: str) -> str:
-        """Give a b + c, with one rounding or two."""
-        if not self.fma:
-            return self.add(self.mul(a, b), c)
-        kind = self.type
-        return self.value(f"call {kind} @llvm.fma.{self.end}({kind} {a}, {kind} {b}, {kind} {c})")
+    def mul(self, a: str, b: str) -> str:
+        """Give a b."""
+        return self.real("*", a, b)
 
     def negative(self, a: str) -> str:
         """Give -a."""
-        return self.value(f"fneg {self.type} {a}")
+        return self.unary("-", a)
 
     def size(self, a: str) -> str:
         """Give |a|."""
-        return self.value(f"call {self.type} @llvm.fabs.{self.end}({self.type} {a})")
+        return self.unary("abs", a)
 
     def with_sign(self, a: str, b: str) -> str:
         """Give |a| with the sign of b."""
-        kind = self.type
-        return self.value(f"call {kind} @llvm.copysign.{self.end}({kind} {a}, {kind} {b})")
-
-    def compare(self, verb: str, a: str, b: str) -> str:
-        """Compare: olt, ogt, oeq; no NaN compares."""
-        return self.value(f"fcmp {verb} {self.type} {a}, {b}")
+        return self.intrinsic("copysign", a, b)
 
     def polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Give the polynomial with these coefficients, lowest first, by Estrin's scheme.
@@ -134,7 +134,7 @@ class Formula(Text):
 
     def quotient(self, a: DoubleDouble, b: DoubleDouble) -> DoubleDouble:
         """Give the quotient of two sums, of a number and a small rest each, as such a sum."""
-        inverse = self.div(self.number(1.0), b.high)
+        inverse = self.real("/", self.number(1.0), b.high)
         rough = self.mul(a.high, inverse)
         rest = self.add(self.remainder(a.high, rough, b.high), a.low)
         rest = self.product_sum(self.negative(rough), b.low, rest)
@@ -146,19 +146,9 @@ class Formula(Text):
         high = self.sub(large, self.sub(large, a))
         return high, self.sub(a, high)
 
-    # ---- pairs
-
-    def record(self, *values: str) -> str:
-        """Make one value of several vectors."""
-        kind = f"{{ {', '.join([self.type] * len(values))} }}"
-        made = "poison"
-        for i, value in enumerate(values):
-            made = self.value(f"insertvalue {kind} {made}, {self.type} {value}, {i}")
-        return made
-
     # ---- bits
 
-    def bits(self, a: str) -> str:
+    def bits_of(self, a: str) -> str:
         """Give the bits of doubles as integers."""
         return self.value(f"bitcast {self.type} {a} to {self.integer}")
 

@@ -20,21 +20,21 @@ _LEAST_EXPONENT = 1023 + 16
 def two_over_pi_table(prefix: str) -> str:
     """Write the table of 2/π, `@<prefix>two_over_pi`."""
     words = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(_WORDS))]
-    listed = ", ".join(f"i64 {word}" for word in [0, *words])
-    return f"@{prefix}two_over_pi = internal constant [{_WORDS + 1} x i64] [{listed}], align 8"
+    entries = ", ".join(f"i64 {word}" for word in [0, *words])
+    return f"@{prefix}two_over_pi = internal constant [{_WORDS + 1} x i64] [{entries}], align 8"
 
 
 def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     """Write the reduction of one angle, not negative: r, what its rounding has lost, quarter turns."""
-    bits = f.bits(a)
+    bits = f.bits_of(a)
     field = f.value(f"call i64 @llvm.smax.i64(i64 {f.integers('lshr', bits, 52)}, i64 {_LEAST_EXPONENT})")
     m = f.integers("or", f.integers("and", bits, 2**52 - 1), 2**52)
     # The bit of 2/π of weight 2^-b makes 2^(e-b) m: the first that counts is that of b = e - 1.
     first = f.integers("add", field, 64 - 1075 - 2)
-    place = f.value(f"getelementptr i64, ptr @{f.prefix}two_over_pi, i64 {f.integers('lshr', first, 6)}")
+    address = f.value(f"getelementptr i64, ptr @{f.prefix}two_over_pi, i64 {f.integers('lshr', first, 6)}")
     loaded = []
     for i in range(4):
-        pointer = f.value(f"getelementptr i64, ptr {place}, i64 {i}")
+        pointer = f.value(f"getelementptr i64, ptr {address}, i64 {i}")
         loaded.append(f.value(f"load i64, ptr {pointer}, align 8"))
     window = [_shifted(f, loaded[i], loaded[i + 1], first) for i in range(3)]
     middle = f.value(f"mul i128 {_wide(f, m)}, {_wide(f, window[1])}")
@@ -63,13 +63,13 @@ def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     lost = f.product_sum(rest, half_pi, f.product_sum(part, half_pi_rest, lost))
     r, lost = f.sum_and_rest(r, lost)
     sign = f.integers("shl", above, 63)
-    r, lost = (f.double(f.integers("xor", f.bits(value), sign)) for value in (r, lost))
+    r, lost = (f.double(f.integers("xor", f.bits_of(value), sign)) for value in (r, lost))
     return r, lost, quarters
 
 
-def _shifted(f: Formula, a: str, b: str, places: str) -> str:
+def _shifted(f: Formula, a: str, b: str, bits: str) -> str:
     """Shift a to the left, by so many places modulo 64, and fill it up from b."""
-    return f.value(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {places})")
+    return f.value(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {bits})")
 
 
 def _wide(f: Formula, a: str) -> str:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from nacelle.emit.jit.functions import large_angles
 from nacelle.emit.jit.functions.coefficients import ATAN, COS, EXP, HALF_PI, LN2, QUARTER_PI, SIN
@@ -45,25 +46,24 @@ _FAR, _NEAR = 2.0**800, 2.0**-900
 _SHRINK, _ENLARGE = 2.0**-300, 2.0**160
 
 
-def atan2(formula: Callable[[], Formula]) -> str:
+def atan2(formula: Callable[..., Formula]) -> str:
     """Write `@<prefix>atan2(y, x)`."""
-    f = formula()
-    f.begin("atan2", f"{f.type} %y, {f.type} %x")
+    f = formula("atan2", "y x")
     width, height = f.size("%x"), f.size("%y")
-    steep = f.compare("ogt", height, width)
+    steep = f.real(">", height, width)
     n, d = f.choose(steep, width, height), f.choose(steep, height, width)
-    far, near = f.compare("ogt", d, f.number(_FAR)), f.compare("olt", n, f.number(_NEAR))
-    extreme = f.value(f"or {f.bit} {far}, {near}")
+    far, near = f.real(">", d, f.number(_FAR)), f.real("<", n, f.number(_NEAR))
+    extreme = f.bits("|", far, near)
     f(f"br i1 {f.any(extreme)}, label %extreme, label %usual", "extreme:")
     scaled = _scaled(f, n, d, far=far, near=near)
     f("br label %usual", "usual:")
     n, d = (
-        f.value(f"phi {f.type} [ {plain}, %start ], [ {other}, %extreme ]")
+        f.value(f"phi {f.type} [ {plain}, %entry ], [ {other}, %extreme ]")
         for plain, other in zip((n, d), scaled, strict=True)
     )
 
     zero = f.number(0.0)
-    upper = f.compare("ogt", n, f.mul(d, f.number(_TAN_PI_8)))
+    upper = f.real(">", n, f.mul(d, f.number(_TAN_PI_8)))
     above = f.sum_and_rest(f.negative(f.choose(upper, d, zero)), n)
     below = f.sum_and_rest(d, f.choose(upper, n, zero))
     t, rest = f.quotient(above, below)
@@ -76,21 +76,21 @@ def atan2(formula: Callable[[], Formula]) -> str:
     eighths = f.choose(upper, one, f.choose(steep, zero, two))
     octants = f.sub(two, f.mul(side, eighths))
     flip = f.choose(steep, f.number(-1.0), one)
-    flip = f.integers("and", f.integers("xor", f.bits(flip), f.bits("%x")), SIGN)
-    t, change = (f.double(f.integers("xor", f.bits(part), flip)) for part in (t, change))
+    flip = f.integers("and", f.integers("xor", f.bits_of(flip), f.bits_of("%x")), SIGN)
+    t, change = (f.double(f.integers("xor", f.bits_of(part), flip)) for part in (t, change))
     angle, lost = f.sum_and_rest(f.mul(octants, f.number(QUARTER_PI[0])), t)
     change = f.product_sum(octants, f.number(QUARTER_PI[1]), f.add(lost, change))
-    return f.text(f.with_sign(f.add(angle, change), "%y"))
+    return f.function_text(f.with_sign(f.add(angle, change), "%y"))
 
 
 def _scaled(f: Formula, n: str, d: str, *, far: str, near: str) -> tuple[str, str]:
     """Scale very far and very near points; the origin and infinite points become (0, 1) or (1, 1)."""
     one, infinite = f.number(1.0), f.number(math.inf)
     scale = f.choose(far, f.number(_SHRINK), f.choose(near, f.number(_ENLARGE), one))
-    zero = f.compare("oeq", d, f.number(0.0))
-    special = f.value(f"or {f.bit} {zero}, {f.compare('oeq', d, infinite)}")
+    zero = f.real("==", d, f.number(0.0))
+    special = f.bits("|", zero, f.real("==", d, infinite))
     # A NaN stays one.
-    limit = f.choose(f.compare("oeq", n, infinite), one, f.mul(n, f.number(0.0)))
+    limit = f.choose(f.real("==", n, infinite), one, f.mul(n, f.number(0.0)))
     return f.choose(special, limit, f.mul(n, scale)), f.choose(special, one, f.mul(d, scale))
 
 
@@ -106,40 +106,38 @@ _ONE = 40.0
 _BIAS = 1023
 
 
-def exp(formula: Callable[[], Formula]) -> str:
+def exp(formula: Callable[..., Formula]) -> str:
     """Write `@<prefix>exp(x)`."""
-    f = formula()
-    f.begin("exp", f"{f.type} %x")
+    f = formula("exp", "x")
     r, lost, k = _reduced_exponent(f, "%x")
     one = f.number(1.0)
     rough = f.add(one, r)
     lost = f.add(f.add(f.sub(one, rough), r), lost)
     power = f.add(rough, _change(f, r, lost))
     usual = f.mul(power, f.double(f.integers("shl", k, 52)))
-    extreme = f.any(f.compare("ogt", f.size("%x"), f.number(_NORMAL)))
+    extreme = f.any(f.real(">", f.size("%x"), f.number(_NORMAL)))
     f(f"br i1 {extreme}, label %extreme, label %usual", "usual:", f"ret {f.type} {usual}", "extreme:")
     # 2^k by two factors, of which none is out of range.
     k = f.integers("add", k, _BIAS)
     first = f.integers("lshr", k, 1)
     for exponent in (first, f.integers("sub", k, first)):
         power = f.mul(power, f.double(f.integers("shl", exponent, 52)))
-    power = f.choose(f.compare("ogt", "%x", f.number(_MOST)), f.number(math.inf), power)
-    return f.text(f.choose(f.compare("olt", "%x", f.number(_LEAST)), f.number(0.0), power))
+    power = f.choose(f.real(">", "%x", f.number(_MOST)), f.number(math.inf), power)
+    return f.function_text(f.choose(f.real("<", "%x", f.number(_LEAST)), f.number(0.0), power))
 
 
-def tanh(formula: Callable[[], Formula]) -> str:
+def tanh(formula: Callable[..., Formula]) -> str:
     """Write `@<prefix>tanh(x)`."""
-    f = formula()
-    f.begin("tanh", f"{f.type} %x")
+    f = formula("tanh", "x")
     y = f.size("%x")
     y = f.add(y, y)
-    y = f.choose(f.compare("ogt", y, f.number(_ONE)), f.number(_ONE), y)
+    y = f.choose(f.real(">", y, f.number(_ONE)), f.number(_ONE), y)
     r, lost, k = _reduced_exponent(f, y)
     power = f.double(f.integers("shl", k, 52))
     high, low = (f.mul(part, power) for part in f.sum_and_rest(r, _change(f, r, lost)))
     above, below = (_sum_of_three(f, power, f.number(one), high, low) for one in (-1.0, 1.0))
     quotient, rest = f.quotient(above, below)
-    return f.text(f.with_sign(f.add(quotient, rest), "%x"))
+    return f.function_text(f.with_sign(f.add(quotient, rest), "%x"))
 
 
 def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> DoubleDouble:
@@ -157,7 +155,7 @@ def _reduced_exponent(f: Formula, y: str) -> tuple[str, str, str]:
     second = f.mul(k, f.number(LN2[1]))
     r = f.sub(first, second)
     lost = f.sub(f.sub(first, r), second)
-    return r, f.product_sum(lost, r, lost), f.bits(turns)
+    return r, f.product_sum(lost, r, lost), f.bits_of(turns)
 
 
 def _change(f: Formula, r: str, lost: str) -> str:
@@ -172,31 +170,27 @@ def _change(f: Formula, r: str, lost: str) -> str:
 LARGEST = 1e5
 
 
-def sincos(formula: Callable[[], Formula]) -> str:
+def sincos(formula: Callable[..., Formula]) -> str:
     """Write `{sine, cosine} @<prefix>sincos(x)`, and what it calls."""
-    f = formula()
-    pair = _pair_type(f)
-    f.begin("sincos", f"{f.type} %x", pair)
+    f = formula("sincos", "x", pair=True)
     a = f.size("%x")
     sine, cosine = _turned(f, *_reduced_angle(f, a))
-    large = f.any(f.compare("ogt", a, f.number(LARGEST)))
+    large = f.any(f.real(">", a, f.number(LARGEST)))
     f(f"br i1 {large}, label %large, label %usual", "usual:")
-    f(f"ret {pair} {f.record(sine, cosine)}", "large:")
+    f(f"ret {f.result} {f.record(sine, cosine)}", "large:")
     both = f"{f.type} {sine}, {f.type} {cosine}"
-    mended = f.value(f"call {pair} @{f.prefix}sincos_lanes({f.type} %x, {both})")
+    mended = f.value(f"call {f.result} @{f.prefix}sincos_lanes({f.type} %x, {both})")
     texts = (
         large_angles.two_over_pi_table(f.prefix),
-        _large(Formula(1, f.prefix, fma=f.fma)),
-        _lanes(formula()),
+        _large(Formula(1, f.prefix, "sincos_large", "x", fma=f.fma, pair=True)),
+        _lanes(formula("sincos_lanes", "x sine cosine", pair=True)),
     )
-    return "\n\n".join([*texts, f.text(mended, pair)])
+    return "\n\n".join([*texts, f.function_text(mended)])
 
 
 def _large(f: Formula) -> str:
     """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
-    f.begin("sincos_large", "double %x", _pair_type(f))
-    reduced = large_angles.angle_reduction(f, f.size("%x"))
-    return f.text(f.record(*_turned(f, *reduced)), _pair_type(f))
+    return f.function_text(*_turned(f, *large_angles.angle_reduction(f, f.size("%x"))))
 
 
 def _lanes(f: Formula) -> str:
@@ -204,23 +198,19 @@ def _lanes(f: Formula) -> str:
 
     It is apart from `sincos`, which then has nothing to keep over a call.
     """
-    pair, one = _pair_type(f), "{ double, double }"
-    f.begin("sincos_lanes", f"{f.type} %x, {f.type} %sine, {f.type} %cosine", pair)
+    one = "{ double, double }"
     sines, cosines = [], []
     for lane in range(f.width):
         x = f.lane("%x", lane)
-        made = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
-        sines.append(f.value(f"extractvalue {one} {made}, 0"))
-        cosines.append(f.value(f"extractvalue {one} {made}, 1"))
+        pair = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
+        sines.append(f.value(f"extractvalue {one} {pair}, 0"))
+        cosines.append(f.value(f"extractvalue {one} {pair}, 1"))
     a = f.size("%x")
-    finite = f.compare("olt", a, f.number(math.inf))
-    large = f.both(finite, f.compare("ogt", a, f.number(LARGEST)))
-    sine = f.choose(large, f.lanes(sines), "%sine")
-    return f.text(f.record(sine, f.choose(large, f.lanes(cosines), "%cosine")), pair)
-
-
-def _pair_type(f: Formula) -> str:
-    return f"{{ {f.type}, {f.type} }}"
+    finite = f.real("<", a, f.number(math.inf))
+    large = f.bits("&", finite, f.real(">", a, f.number(LARGEST)))
+    return f.function_text(
+        f.choose(large, f.lanes(sines), "%sine"), f.choose(large, f.lanes(cosines), "%cosine")
+    )
 
 
 def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
@@ -232,7 +222,7 @@ def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
     # Either |first| >= |second|, or the difference is exact.
     r = f.sub(first, second)
     lost = f.sub(f.sub(first, r), second)
-    return r, f.product_sum(k, f.number(-HALF_PI[2]), lost), f.bits(turns)
+    return r, f.product_sum(k, f.number(-HALF_PI[2]), lost), f.bits_of(turns)
 
 
 def _turned(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
@@ -243,9 +233,9 @@ def _turned(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
 
     def signed(value: str, sign: str) -> str:
         change = f.integers("and", f.integers("xor", two, sign), SIGN)
-        return f.double(f.integers("xor", f.bits(value), change))
+        return f.double(f.integers("xor", f.bits_of(value), change))
 
-    return signed(f.choose(odd, cosine, sine), f.bits("%x")), signed(f.choose(odd, sine, cosine), one)
+    return signed(f.choose(odd, cosine, sine), f.bits_of("%x")), signed(f.choose(odd, sine, cosine), one)
 
 
 def _pair(f: Formula, r: str, lost: str) -> tuple[str, str]:
@@ -270,4 +260,4 @@ _WRITERS = {"sin": sincos, "cos": sincos, "tanh": tanh, "exp": exp, "atan2": ata
 def function_texts(operations: set[str], width: int, prefix: str, *, fma: bool) -> list[str]:
     """Write the functions that the operations of a program call; their names begin with `prefix`."""
     used = dict.fromkeys(write for op, write in _WRITERS.items() if op in operations)
-    return [write(lambda: Formula(width, prefix, fma=fma)) for write in used]
+    return [write(partial(Formula, width, prefix, fma=fma)) for write in used]

@@ -1,0 +1,68 @@
+"""What models of a robot are exported as: a target, with the options that it alone takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Self
+
+from nacelle.control.controller import Controller
+from nacelle.errors import ExportError, did_you_mean
+from nacelle.export.about import Package
+from nacelle.export.vectors import Vectors
+
+PRECISIONS: dict[str, tuple[str, ...]] = {
+    "double": ("double",),
+    "float": ("float",),
+    "both": ("double", "float"),
+}
+_DOUBLE = "precision and batch are options of C; the target {} computes in double"
+_MODELS = "controllers and plants are written in C; the target {} has models alone"
+
+
+class ExportTarget:
+    """A target. Heirs are frozen dataclasses: their fields are the options that they take.
+
+    Attributes:
+        name: what it is called.
+        refusals: why options are refused that it does not take.
+        precision: "double", "float" or "both".
+        batch: whether there are functions for many samples, too.
+        controller: a controller of the robot.
+        plant: whether there is the robot as what a controller moves.
+        self_test: whether the self-test is run before anything is written; None where it cannot be.
+    """
+
+    name: ClassVar[str]
+    refusals: ClassVar[dict[str, str]] = {
+        **{"precision": _DOUBLE, "batch": _DOUBLE},
+        **{"controller": _MODELS, "plant": _MODELS},
+    }
+    precision: str = "double"
+    batch: bool = False
+    controller: Controller | None = None
+    plant: bool = False
+    self_test: bool | None = None
+
+    @classmethod
+    def with_options(cls, options: Mapping[str, Any]) -> Self:
+        """The target with some options.
+
+        Raises:
+            ExportError: if it does not take one that asks for something.
+        """
+        precision = options.get("precision", "both")
+        if precision not in PRECISIONS:
+            raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
+        own_options = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+        for option, value in options.items():
+            if option not in ExportTarget.__annotations__:
+                raise TypeError(f"export() got an unexpected keyword argument {option!r}")
+            is_neutral = value in (getattr(ExportTarget, option), "both") or option == "self_test"
+            if option not in own_options and not is_neutral:
+                raise ExportError(cls.refusals[option].format(cls.name))
+        return cls(**{option: value for option, value in options.items() if option in own_options})
+
+    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+        """All files of a package by their path in it, from reference vectors by label."""
+        raise NotImplementedError
