@@ -278,7 +278,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-# With a __getattr__, type checkers would accept every misspelt name; names that __all__ lists have to be plain.
+# With a __getattr__, type checkers would accept every misspelt name; of __all__ they read plain texts alone.
 if not TYPE_CHECKING:
     __all__ = sorted([*HOMES, "__version__", "data_sheet", "operation_count", "schema"])  # noqa: PLE0605
 
