@@ -185,12 +185,12 @@ def test_types_of_users(tmp_path: Path) -> None:
 
 def test_the_table_of_commands_is_true() -> None:
     """Each command is in the module that the table names, and the table has its line of help."""
-    for name, (module, line) in COMMANDS.items():
-        importlib.import_module(f"nacelle.cli.{module}")
+    for name, entry in COMMANDS.items():
+        importlib.import_module(f"nacelle.cli.{entry.module}")
         info = next(info for info in registered.registered_commands if info.name == name)
         assert info.callback is not None
-        assert info.callback.__module__ == f"nacelle.cli.{module}"
-        assert " ".join(inspect.getdoc(info.callback).split("\n\n")[0].split()) == line
+        assert info.callback.__module__ == f"nacelle.cli.{entry.module}"
+        assert " ".join(inspect.getdoc(info.callback).split("\n\n")[0].split()) == entry.line
 
 
 def test_every_command_is_in_the_table() -> None:
