@@ -348,7 +348,10 @@ def _drawn(home: str, name: str) -> Any:
         return getattr(importlib.import_module(f"nacelle.report.{home}"), name)(self, *given, **options)
 
     plot.__name__ = f"_{name}"
-    plot.__doc__ = f"Draw it; arguments as in `nacelle.report.{home}.{name}`."
+    plot.__doc__ = (
+        f"Draw it; arguments as in `nacelle.report.{home}.{name}`, options of all pictures as in "
+        "`nacelle.report.draw.canvas.picture`."
+    )
     return plot
 
 

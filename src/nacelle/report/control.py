@@ -7,7 +7,7 @@ against vision have a panel for each sweep.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -18,17 +18,13 @@ from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import new_figure
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.compared import chosen_rows, draw_rows
 from nacelle.report.results import names
 from nacelle.report.results.panels import axis_label
 from nacelle.report.results.quantity import TIME
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 # ---- closed loops
 
@@ -40,29 +36,28 @@ _DRAWN = 4
 _OFFSET = 0.12
 
 
+@picture
 def plot_runs(
+    paper: Paper,
     runs: ControlRun | Comparison | Sequence[ControlRun],
     kind: str = "errors",
     *,
     actuators: Sequence[str] | None = None,
     average: float = 5e-3,
-    title: str | None = None,
-    shown: bool = True,
-) -> Figure:
+) -> str:
     """Draw closed loops.
 
     Args:
+        paper: what they are drawn on.
         runs: one, several of one robot, or their comparison.
         kind: "errors", tracking errors of actuators over time, a curve a controller ([AGH2005] Fig. 6);
             "forces", what acts and what the model of the last controller gives (Fig. 5); "path", the path of
             the tool with the errors across it enlarged, and contour errors over time.
         actuators: which ones, by name; the first four if None.
         average: time over which acting forces are averaged, s: steps of encoders make them ripple.
-        title: above the picture.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is no such picture or actuator, nothing to draw, or matplotlib is missing.
+        NacelleError: if there is no such picture or actuator, or nothing to draw.
     """
     check_figure(kind)
     given = [runs] if isinstance(runs, ControlRun) else runs.runs if isinstance(runs, Comparison) else runs
@@ -70,18 +65,16 @@ def plot_runs(
     if not drawn:
         raise NacelleError("no run came to the path: there is nothing to draw")
     if kind == "path":
-        figure = _path(drawn, shown)
+        _path(paper, drawn)
     else:
         listed = [actuator.name for actuator in drawn[0].robot.actuators]
         places = chosen_rows(listed, actuators, _DRAWN, "actuator")
         if kind == "errors":
-            figure = _errors(drawn, places, shown)
+            _errors(paper, drawn, places)
         else:
-            figure = _forces(drawn[-1], places, average, shown)
-    robot = drawn[0].robot.name
+            _forces(paper, drawn[-1], places, average)
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
-    style.figure_title(figure, f"{robot}: {usual}" if title is None else title)
-    return figure
+    return f"{drawn[0].robot.name}: {usual}"
 
 
 def check_figure(kind: str) -> None:
@@ -90,14 +83,14 @@ def check_figure(kind: str) -> None:
         raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
 
 
-def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:
+def _errors(paper: Paper, runs: Sequence[ControlRun], places: list[int]) -> None:
     """Tracking errors, mm and mrad."""
     named = [
         (name, {"m": "mm", "rad": "mrad"}[unit])
         for name, unit in names.actuators(runs[0].robot, "coordinate")
     ]
     curves = {run.label: (run.time, 1e3 * run.error) for run in runs}
-    return draw_rows(curves, named, places, shown=shown)[0]
+    draw_rows(paper, curves, named, places)
 
 
 def averaged(run: ControlRun, time: float) -> Array:
@@ -117,22 +110,21 @@ def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
     return np.asarray(rms(acting - run.model_force) / np.maximum(rms(acting), np.finfo(float).tiny))
 
 
-def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> Figure:
+def _forces(paper: Paper, run: ControlRun, places: list[int], average: float) -> None:
     """What acts, what the model says along the desired motion, and the prediction error as a number."""
     share, acting = prediction_error(run, average), averaged(run, average)
     curves = {f"acting ({run.label})": (run.time, acting), "model": (run.time, run.model_force)}
     remarks = [f"prediction error {100.0 * part:.3g} %" for part in share]
-    figure, axes = draw_rows(curves, names.actuators(run.robot), places, remarks=remarks, shown=shown)
+    axes = draw_rows(paper, curves, names.actuators(run.robot), places, remarks=remarks)
     for ax, i in zip(axes, places, strict=True):
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
             for side in (-run.limits[i], run.limits[i]):
                 ax.axhline(side, **style.LIMIT)
-    return figure
 
 
-def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
+def _path(paper: Paper, runs: Sequence[ControlRun]) -> None:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
-    figure = new_figure(8.4, 3.6, shown=shown)
+    figure = paper.figure(8.4, 3.6)
     left, right = figure.subplots(1, 2)
     turning = runs[0].is_rotation_only
     path = _points(runs[0], runs[0].path)
@@ -164,7 +156,6 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
         style.plain_axes(ax)
         style.legend_below(ax, 1)
     figure.set_layout_engine("tight")
-    return figure
 
 
 def _points(run: ControlRun, places: Any) -> Array:
@@ -236,9 +227,8 @@ _WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encode
 _FINE = 64
 
 
-def plot_looking(
-    comparisons: LookingComparison | Sequence[LookingComparison], *, shown: bool = True
-) -> Figure:
+@picture
+def plot_looking(paper: Paper, comparisons: LookingComparison | Sequence[LookingComparison]) -> str:
     """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
 
     Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
@@ -246,24 +236,24 @@ def plot_looking(
     there to the smallest other one, with the curves interpolated as the crossings are (`Crossing`).
 
     Args:
+        paper: what they are drawn on.
         comparisons: one, or one for each of several robots with the same sweeps.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is nothing to draw, or matplotlib is missing.
+        NacelleError: if there is nothing to draw.
     """
     rows = [comparisons] if isinstance(comparisons, LookingComparison) else list(comparisons)
     if not rows or not rows[0].cases:
         raise NacelleError("there is no case to draw")
     sweeps = rows[0].sweeps
-    figure = new_figure(2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7, shown=shown)
+    figure = paper.figure(2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7)
     axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):
             _panel(ax, comparison, sweep)
         row[0].set_ylabel(f"{style.picture_name(comparison.robot.name)}\nrms error (mm)")
     style.shared_legend(figure, axes[0][0])
-    return figure
+    return ""
 
 
 def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import new_figure
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.observation import Observation, SeenCylinder
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
 
 
-def plot_observation(observation: Observation, *, names: bool = True, shown: bool = True) -> Figure:
+@picture
+def plot_observation(paper: Paper, observation: Observation, *, names: bool = True) -> str:
     """Draw the image with the measured edges over it.
 
     Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was
@@ -31,17 +28,14 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     are dashed in red, where they would be.
 
     Args:
+        paper: what it is drawn on.
         observation: what was seen.
         names: whether to write the names of the cylinders.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
     """
     camera = observation.camera
     width, height = camera.size
     size = 6.4 * np.array([width, height]) / max(width, height)
-    figure = new_figure(float(size[0]), float(size[1]) + 0.35, shown=shown)
+    figure = paper.figure(float(size[0]), float(size[1]) + 0.35)
     ax = figure.add_subplot()
     ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
     for one, rod in zip(observation.seen, observation.scene.rods, strict=True):
@@ -55,7 +49,8 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
     ax.set_title(style.wrapped_title(words), fontsize=7.5, color=style.INK)
     figure.set_layout_engine("tight", pad=0.3)
-    return figure
+    # It has its own in small letters, close to the image.
+    return ""
 
 
 def _draw(ax: Any, observation: Observation, one: SeenCylinder, lines: ContactLines) -> float:

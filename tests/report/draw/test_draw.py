@@ -224,7 +224,9 @@ def test_of_many_entries_the_largest_are_drawn() -> None:
     values = sizes * np.ones((3, 1))
     (panel,) = panels_of([quantity_of_rows("forces", [(f"joint {k}", "N") for k in range(40)], values)])
     assert panel.largest(MOST_CURVES) == list(range(40 - MOST_CURVES, 40))
-    (ax,) = draw_panels([panel], shown=False).axes
+    paper = canvas.Paper(shown=False)
+    draw_panels(paper, [panel])
+    (ax,) = paper.drawn.axes
     assert ax.get_title(loc="right").startswith(f"{MOST_CURVES} of 40")
 
 

@@ -2,61 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import FrequencyMap
 from nacelle.elastic.linear.response import FrequencyResponse
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import enlarge, new_axes
-from nacelle.report.draw.workspace import plot_grid
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from nacelle.report.draw.canvas import Paper, picture
+from nacelle.report.draw.workspace import draw_grid
 
 
-def plot_frequency_map(frequencies: FrequencyMap, mode: int = 0, *, ax: Axes | None = None) -> Axes:
+@picture
+def plot_frequency_map(paper: Paper, frequencies: FrequencyMap, mode: int = 0) -> str:
     """Draw a natural frequency over one to three coordinates of the pose, as `plot_workspace` does.
 
     Args:
+        paper: what it is drawn on.
         frequencies: the map.
         mode: which one, from 0.
-        ax: axes to draw on; new ones if None.
 
     Raises:
-        NacelleError: if matplotlib is missing, or there is no such mode.
+        NacelleError: if there is no such mode.
     """
     count = frequencies.frequencies.shape[-1]
     if not 0 <= mode < count:
         raise NacelleError(f"there is no mode {mode}: the map has modes 0 to {count - 1}")
     grid, held = frequencies.grid, "locked" if frequencies.modes.locked else "free"
-    title = f"{grid.robot.name}: mode {mode + 1} over {', '.join(grid.names)}, actuators {held}"
-    values = frequencies.frequencies[..., mode]
-    return plot_grid(grid, values, "natural frequency (Hz)", title, zero=False, ax=ax)
+    draw_grid(paper, grid, frequencies.frequencies[..., mode], "natural frequency (Hz)", zero=False)
+    return f"{grid.robot.name}: mode {mode + 1} over {', '.join(grid.names)}, actuators {held}"
 
 
+@picture
 def plot_response(
-    response: FrequencyResponse, outputs: tuple[str, ...] = ("x", "y", "z"), *, ax: Axes | None = None
-) -> Axes:
+    paper: Paper, response: FrequencyResponse, outputs: tuple[str, ...] = ("x", "y", "z")
+) -> str:
     """Draw the size of a response over frequency, the largest over all inputs, at one pose.
 
     Args:
+        paper: what it is drawn on.
         response: the response.
         outputs: which of x, y, z, rx, ry, rz.
-        ax: axes to draw on; new ones if None.
 
     Raises:
-        NacelleError: if matplotlib is missing, there is a batch of poses, or there is no such output.
+        NacelleError: if there is a batch of poses, or there is no such output.
     """
     if response.response.ndim != 3:
         raise NacelleError("a response is drawn at one pose")
     for name in outputs:
         if name not in response.outputs:
             raise NacelleError(f"there is no output {name!r}: {', '.join(response.outputs)}")
-    own = ax is None
-    ax = ax or new_axes(flat=True, height=3.8)
+    ax = paper.axes(height=3.8)
     floor = 1e-9 * float(np.nanmax(np.abs(response.response)))
     for k, name in enumerate(outputs):
         values = np.max(np.abs(response.response[:, response.outputs.index(name)]), axis=-1)
@@ -70,7 +65,4 @@ def plot_response(
     style.plain_axes(ax)
     style.side_legend(ax)
     source = "a wrench" if response.locked else "actuator forces"
-    style.axes_title(ax, f"{response.robot.title}: response to {source}")
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{response.robot.title}: response to {source}"

@@ -8,21 +8,17 @@ the straight links.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import ModeShape, NaturalFrequencies
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import enlarge, new_axes
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.robot import plot_scene
 from nacelle.scene.faces import cylinder
 from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The radius of a bent link as a part of the robot's extent.
 _THIN = 0.006
@@ -30,30 +26,25 @@ _THIN = 0.006
 _SHOWN = 0.1
 
 
-def plot_modes(
-    modes: NaturalFrequencies, mode: int = 0, *, size: float = _SHOWN, ax: Axes | None = None
-) -> Axes:
+@picture
+def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: float = _SHOWN) -> str:
     """Draw a mode of a robot at one pose, or the frequencies of all modes along a row of poses.
 
     Args:
+        paper: what it is drawn on.
         modes: the modes.
         mode: which one, from 0.
         size: largest displacement, as a part of the robot's extent.
-        ax: axes to draw on; new ones if None.
-
-    Returns:
-        The axes.
 
     Raises:
-        NacelleError: if matplotlib is missing, there is no such mode, or the poses are a grid.
+        NacelleError: if there is no such mode, or the poses are a grid.
     """
     if modes.flags.ndim == 1:
-        return _curves(modes, ax)
+        return _curves(paper, modes)
     if modes.flags.ndim:
         raise NacelleError("a mode is drawn at one pose, frequencies along one row; maps have their own plot")
     view, lines = mode_scene(modes, mode, size)
-    own = ax is None
-    ax = ax or new_axes(flat=view.across is not None)
+    ax = paper.axes(flat=view.across is not None)
     plot_scene(view, ax)
     for line in lines:
         shown = line if hasattr(ax, "get_zlim") else np.delete(line, view.across or 0, axis=1)
@@ -61,10 +52,7 @@ def plot_modes(
     frequency = float(modes.frequencies[mode])
     kind = "rigid motion" if mode < int(modes.rigid) else f"{frequency:.4g}\u00a0Hz"
     held = "locked" if modes.locked else "free"
-    style.axes_title(ax, f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}")
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}"
 
 
 def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tuple[Scene, list[Array]]:
@@ -104,10 +92,9 @@ def _tube(part: Part, pieces: Array, extent: float) -> Part:
     return replace(part, solids=solids, colours=(part.colours[0],) * len(solids))
 
 
-def _curves(modes: NaturalFrequencies, ax: Axes | None) -> Axes:
+def _curves(paper: Paper, modes: NaturalFrequencies) -> str:
     """Frequencies along a row of poses."""
-    own = ax is None
-    ax = ax or new_axes(flat=True, height=3.6)
+    ax = paper.axes(height=3.6)
     part = np.linspace(0.0, 1.0, len(modes.flags))
     for k in range(modes.frequencies.shape[-1]):
         style.draw_curve(ax, part, modes.frequencies[:, k], k, f"mode {k + 1}")
@@ -117,7 +104,4 @@ def _curves(modes: NaturalFrequencies, ax: Axes | None) -> Axes:
     ax.set_ylabel("natural frequency (Hz)")
     style.plain_axes(ax)
     style.side_legend(ax)
-    style.axes_title(ax, f"{modes.robot.title}: natural frequencies along a path")
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{modes.robot.title}: natural frequencies along a path"

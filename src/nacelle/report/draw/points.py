@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.kinematics.workspace import Reach
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, enlarge, mpl, new_axes, set_view
+from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, mpl, picture, set_view
 from nacelle.report.draw.matrix import colour_bar
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Poses of which the poles have colours of their own.
 _FEW = 7
 
 
-def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True) -> Axes:
-    """Draw the poles of a linear model in the complex plane; those to the right grow.
-
-    Args:
-        model: the model, at one state or at many.
-        ax: axes to draw on; new ones if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
-    """
-    own = ax is None
-    ax = ax or new_axes(flat=True, height=4.2, shown=shown)
+@picture
+def plot_poles(paper: Paper, model: LinearModel) -> str:
+    """Draw the poles of a linear model (one state or many) in the complex plane; those to the right grow."""
+    ax: Any = paper.axes(height=4.2)
     poles = np.asarray(model.eigenvalues)
     rows = poles.reshape(-1, poles.shape[-1])
     finite = rows[np.isfinite(rows)]
@@ -59,29 +47,19 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     ax.set_xlabel("real part (1/s)")
     ax.set_ylabel("imaginary part (rad/s)")
     style.plain_axes(ax)
-    style.axes_title(ax, f"{model.robot.name}: poles, coordinates of the {model.coordinates}")
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{model.robot.name}: poles, coordinates of the {model.coordinates}"
 
 
-def plot_reach(reach: Reach, *, ax: Axes | None = None, shown: bool = True) -> Axes:
-    """Draw how far rays from a centre go: an outline in the plane, points in space.
+@picture
+def plot_reach(paper: Paper, reach: Reach) -> str:
+    """Draw how far rays from a centre go: an outline in the plane, points on axes in space.
 
     Rays that met no boundary are open circles.
-
-    Args:
-        reach: the rays.
-        ax: axes to draw on, in space for three directions; new ones if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
     """
     from nacelle.model.reduced import layout_of
 
-    own, flat = ax is None, len(reach.names) == 2
-    ax = ax or new_axes(flat=flat, shown=shown)
+    flat = len(reach.names) == 2
+    ax: Any = paper.axes(flat=flat)
     layout = layout_of(reach.robot.motion)
     centre = np.array([float(reach.centre[layout.x_index(name)]) for name in reach.names])
     points = centre + reach.distance[:, None] * reach.directions
@@ -98,10 +76,7 @@ def plot_reach(reach: Reach, *, ax: Axes | None = None, shown: bool = True) -> A
     ax.set_xlabel(labels[0], fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(labels[1], fontsize=style.LABEL, color=style.INK)
     unit = "m²" if flat else "m³"
-    style.axes_title(ax, f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}")
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}"
 
 
 def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:

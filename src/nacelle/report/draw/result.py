@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from nacelle.errors import NacelleError
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
 from nacelle.page.svg import runs
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import mpl, new_figure
+from nacelle.report.draw.canvas import Paper, mpl, picture
 from nacelle.report.flagged import reasons
 from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
 from nacelle.report.results.quantity import (
@@ -29,33 +29,25 @@ from nacelle.report.results.quantity import (
 )
 from nacelle.spatial.scalar import Array
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 # ---- panels of curves and bars
 
 
 _WIDTH = 7.2
 
 
-def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, shown: bool = True) -> Figure:
+def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> None:
     """Draw panels from above to below, with a common axis where all have the same.
 
     Args:
+        paper: what they are drawn on.
         panels: at least one.
-        title: above them.
         flags: of the samples; those with some are shaded.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
     """
     heights = [_height(panel) for panel in panels]
     # The labels of an axis, and the title.
     separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
-    figure = new_figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows, shown=shown)
+    figure = paper.figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows)
     ratios = {"height_ratios": heights}
     share = not separate and not any(panel.quantity.single for panel in panels)
     axes = np.ravel(figure.subplots(len(panels), 1, sharex=share, squeeze=False, gridspec_kw=ratios))
@@ -67,11 +59,9 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
             if not share or ax is axes[-1]:
                 ax.set_xlabel(panel.quantity.across)
         style.plain_axes(ax)
-    style.figure_title(figure, title)
     if not any(panel.quantity.single for panel in panels):
         figure.align_ylabels()
     figure.set_layout_engine("tight")
-    return figure
 
 
 def _height(panel: Panel) -> float:
@@ -230,31 +220,34 @@ _USUAL = {
 }
 
 
-def plot_result(
-    result: Any, *keys: str, times: Any = None, title: str | None = None, shown: bool = True
-) -> Figure:
+def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str:
     """Draw quantities of a result: curves over its samples, or bars where there is one sample.
 
     Entries with different units are in panels of their own. Samples without a result, and those that are
     near a singularity or beyond limits, are shaded.
 
     Args:
+        paper: what they are drawn on.
         result: the result.
         *keys: which of its quantities, as `docs/plots.md` lists them; the usual ones if none is given.
         times: times of the samples (N,), s, where the result has none; they are numbered if None.
-        title: above the picture; robot and kind of result if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Returns:
+        Robot and kind of result in words, such as "delta: inverse dynamics".
 
     Raises:
-        NacelleError: if there is no such quantity, the times do not fit, or matplotlib is missing.
+        NacelleError: if there is no such quantity, or the times do not fit.
     """
     usual = _USUAL.get(type(result).__name__, ())
     found = chosen(result, keys or usual) if keys or usual else quantities(result)
     if times is not None:
         found = [_timed(one, np.asarray(times, dtype=float).ravel()) for one in found]
-    words = _title(result) if title is None else title
-    flags = getattr(result, "flags", None)
-    return draw_panels(panels_of(found), title=words, flags=flags, shown=shown)
+    draw_panels(paper, panels_of(found), flags=getattr(result, "flags", None))
+    words, robot = class_words(type(result).__name__), robot_in(result)
+    return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"
+
+
+plot_result = picture(draw_result)
 
 
 def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
@@ -264,10 +257,3 @@ def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
     if len(times) != len(one.values):
         raise NacelleError(f"there are {len(one.values)} samples, and {len(times)} times")
     return replace(one, across=TIME, places=times)
-
-
-def _title(result: Any) -> str:
-    """Robot and kind of result in words, such as "delta: inverse dynamics"."""
-    words = class_words(type(result).__name__)
-    robot = robot_in(result)
-    return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"

@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.workspace import Workspace
 from nacelle.page.svg import runs
-from nacelle.report.draw.canvas import (
-    AZIMUTH,
-    ELEVATION,
-    add_faces,
-    enlarge,
-    mpl,
-    new_axes,
-    set_view,
-    shaded,
-)
+from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
 from nacelle.report.draw.matrix import colour_bar
-from nacelle.report.draw.style import (
-    INK,
-    LINE_COLOUR,
-    PALE,
-    axes_title,
-    legend_below,
-    plain_axes,
-)
+from nacelle.report.draw.style import INK, LINE_COLOUR, PALE, legend_below, plain_axes
 from nacelle.report.results.panels import NO_UNIT, axis_label
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import face_normals
 from nacelle.scene.slices import grid_axes
 from nacelle.spatial.scalar import Array
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: Axes | None = None) -> Axes:
+@picture
+def plot_workspace(paper: Paper, workspace: Workspace, quantity: str = "conditioning") -> str:
     """Draw where a robot can go, over one to three coordinates of its pose; angles are in degrees.
 
     One coordinate gives a curve over what is reached, shaded within the limits and hatched beyond them. Two
@@ -47,39 +29,34 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
     the boundary of what is reached within the limits, as a surface in space.
 
     Args:
+        paper: what it is drawn on: axes in space for three coordinates.
         workspace: the robot on a grid of poses.
         quantity: what the colours say: an attribute with one number for each point of the grid.
-        ax: axes to draw on, in space for three coordinates; new ones if None.
-
-    Returns:
-        The axes.
 
     Raises:
-        NacelleError: if matplotlib is missing, there are more than three coordinates, the arrays do not fit
-            them, or the workspace has no such quantity.
+        NacelleError: if there are more than three coordinates, the arrays do not fit them, or the workspace
+            has no such quantity.
     """
     quantities = ("conditioning", "reachable", "inside_limits")
     given = getattr(workspace, quantity, None)
     if given is None:
         raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
-    return plot_grid(workspace, given, _quantity_label(quantity), _workspace_title(workspace), ax=ax)
+    draw_grid(paper, workspace, given, _quantity_label(quantity))
+    return _workspace_title(workspace)
 
 
-def plot_grid(
-    workspace: Workspace, values: Any, label: str, title: str, *, zero: bool = True, ax: Axes | None = None
-) -> Axes:
+def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, zero: bool = True) -> None:
     """Draw numbers over the grid of a workspace, as in `plot_workspace`.
 
     Args:
+        paper: what they are drawn on.
         workspace: the grid.
         values: one number for each of its points.
         label: what they are.
-        title: above the picture.
         zero: whether colours begin at 0; else at the lowest number.
-        ax: axes to draw on; new ones if None.
 
     Raises:
-        NacelleError: if matplotlib is missing, or the numbers do not fit the grid.
+        NacelleError: if the numbers do not fit the grid.
     """
     count = len(workspace.names)
     if count not in (1, 2, 3) or len(workspace.values) != count:
@@ -92,18 +69,13 @@ def plot_grid(
         raise NacelleError(
             f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
         )
-    own = ax is None
-    ax = ax or new_axes(flat=count < 3, height=3.6 if count == 1 else 5.2)
+    ax = paper.axes(flat=count < 3, height=3.6 if count == 1 else 5.2)
     if hasattr(ax, "get_zlim") != (count == 3):
         raise NacelleError(
             'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
         )
     draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
     draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
-    axes_title(ax, title)
-    if own:
-        enlarge(ax)
-    return ax
 
 
 class _Numbers(NamedTuple):
