@@ -344,8 +344,8 @@ def schema() -> dict[str, Any]:
 def _drawn(home: str, name: str) -> Any:
     """What draws an object by a function of the reports, which is imported when it is first called."""
 
-    def plot(self: Any, *given: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"nacelle.report.{home}"), name)(self, *given, **options)
+    def plot(self: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"nacelle.report.{home}"), name)(self, *arguments, **options)
 
     plot.__name__ = f"_{name}"
     plot.__doc__ = (

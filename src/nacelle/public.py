@@ -25,8 +25,8 @@ def _public_names() -> dict[str, tuple[str, str]]:
     text = Path(__file__).with_name("__init__.py").read_text(encoding="utf-8")
     block = text[text.index("\nif TYPE_CHECKING:\n") : text.index("\n__version__ = ")]
     names = {}
-    for module, bracketed, listed in _IMPORT.findall(block):
-        for entry in (bracketed or listed).split(","):
+    for module, bracketed, plain in _IMPORT.findall(block):
+        for entry in (bracketed or plain).split(","):
             inside, _, name = entry.strip().partition(" as ")
             if name:
                 names[name] = (module, inside)

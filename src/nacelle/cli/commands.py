@@ -157,14 +157,14 @@ def _read_commands() -> dict[str, CommandEntry]:
     commands: dict[str, CommandEntry] = {}
     subject = name = ""
     for text in _TABLE.strip().splitlines():
-        words = text.split(maxsplit=1)
+        fields = text.split(maxsplit=1)
         if not text.startswith(" "):
             subject = text
         elif not text.startswith("    "):
-            name = words[0]
-            commands[name] = CommandEntry(subject, words[1], "", ())
-        elif words[0] == "$":
-            commands[name] = commands[name]._replace(examples=(*commands[name].examples, words[1]))
+            name = fields[0]
+            commands[name] = CommandEntry(subject, fields[1], "", ())
+        elif fields[0] == "$":
+            commands[name] = commands[name]._replace(examples=(*commands[name].examples, fields[1]))
         else:
             commands[name] = commands[name]._replace(line=text.strip())
     return commands
@@ -220,9 +220,9 @@ class Commands(typer.core.TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete names of commands from the table, without importing them, and options before them."""
         # What super() gives for a beginning that no command has are options alone.
-        listed = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
+        items = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
         item = _completion_item()
-        return listed + [
+        return items + [
             # Shells give a command one line.
             item(name, help=re.split("[:;]", entry.line)[0].rstrip("."))
             for name, entry in COMMANDS.items()
@@ -246,7 +246,7 @@ class Commands(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the lines of the commands, by subject."""
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        for subject, entries in itertools.groupby(COMMANDS.items(), key=lambda named: named[1].subject):
+        for subject, entries in itertools.groupby(COMMANDS.items(), key=lambda item: item[1].subject):
             with formatter.section(typer.style(subject, bold=True) if colour else subject):
                 # The same column for all subjects.
                 formatter.write_dl([(f"{name:<{_WIDTH}}", entry.line) for name, entry in entries])
@@ -285,10 +285,10 @@ _WIDTH = max(map(len, COMMANDS))
 
 def _changed(info: Any, **changes: Any) -> Any:
     """A copy of a registered command with some settings changed; typer's own object stays as it is."""
-    other = type(info)(**vars(info))
+    copy = type(info)(**vars(info))
     for name, value in changes.items():
-        setattr(other, name, value)
-    return other
+        setattr(copy, name, value)
+    return copy
 
 
 def _no_command(name: str) -> str:
@@ -302,8 +302,8 @@ def _no_command(name: str) -> str:
 
 def _completion_item() -> Any:
     """The class of completions, which newer versions of typer carry within."""
-    own = getattr(typer.core, "CompletionItem", None)
-    return own or importlib.import_module("click.shell_completion").CompletionItem
+    bundled = getattr(typer.core, "CompletionItem", None)
+    return bundled or importlib.import_module("click.shell_completion").CompletionItem
 
 
 def exit_status(error: BaseException, as_json: bool) -> int:
@@ -324,8 +324,8 @@ def exit_status(error: BaseException, as_json: bool) -> int:
     if isinstance(error, NacelleError):
         reason = error
     elif isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        reason = NacelleError(f"{place}{error.strerror or error}")
+        prefix = f"{error.filename}: " if error.filename else ""
+        reason = NacelleError(f"{prefix}{error.strerror or error}")
     elif isinstance(error, MemoryError):
         reason = NacelleError(f"there is not enough memory: {error}".rstrip(": "))
     else:
@@ -352,8 +352,8 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
 
 def _print_apology(error: BaseException, as_json: bool) -> None:
     """A mistake of nacelle's own: sorry, where it is, and what to do."""
-    words = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    print_error(NacelleError(f"nacelle has failed, and should not have: {words}"), as_json)
+    summary = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    print_error(NacelleError(f"nacelle has failed, and should not have: {summary}"), as_json)
     from nacelle.cli.common import console
 
     console(stderr=True).print(
@@ -411,14 +411,14 @@ def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
         first = inspect.Parameter(
             "robot_name", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=RobotArgument
         )
-        others = [
+        parameters = [
             inspect.Parameter(
                 f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
             )
             for f in dataclasses.fields(kind)
         ]
         vars(call).pop("__wrapped__")
-        vars(call)["__signature__"] = inspect.Signature([first, *others])
+        vars(call)["__signature__"] = inspect.Signature([first, *parameters])
         call.__annotations__ = {"robot_name": RobotArgument, **hints, "return": None}
         return call
 

@@ -112,10 +112,10 @@ def rail(limits: Interval, moved: Interval, extent: float, *, from_anchor: bool)
     margin = 0.2 * extent if max(abs(low), abs(high)) <= 0.2 * extent else 0.05 * extent
     # Limits far away are none: nobody builds such a rail.
     ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, moved, strict=True)]
-    given = [math.isfinite(end) for end in ends]
-    first = min(low, ends[0]) - 0.03 * extent if given[0] else low - margin
-    last = max(high, ends[1]) + 0.03 * extent if given[1] else high + margin
-    if from_anchor or not any(given):
+    has_limit = [math.isfinite(end) for end in ends]
+    first = min(low, ends[0]) - 0.03 * extent if has_limit[0] else low - margin
+    last = max(high, ends[1]) + 0.03 * extent if has_limit[1] else high + margin
+    if from_anchor or not any(has_limit):
         first, last = min(first, 0.0), max(last, 0.0)
     return Interval(first, last)
 
@@ -175,8 +175,8 @@ def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Soli
     points = distinct_points([*tips], 1e-6 + radius)
     solids: list[Solid] = []
     for a, b in itertools.pairwise(points):
-        way = arc(a, b, centre)
-        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(way)]
+        points_on_arc = arc(a, b, centre)
+        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(points_on_arc)]
     return solids or [Ball(points[0] if points else centre, 2.0 * radius)]
 
 
@@ -190,8 +190,8 @@ def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
     side = np.cross(n, u)
     side = side * (np.linalg.norm(u) / np.linalg.norm(side))
     angle = float(np.arctan2(side @ v, u @ v))
-    turn = np.linspace(0.0, angle, pieces + 1)[:, None]
-    return np.asarray(centre + np.cos(turn) * u + np.sin(turn) * side)
+    angles = np.linspace(0.0, angle, pieces + 1)[:, None]
+    return np.asarray(centre + np.cos(angles) * u + np.sin(angles) * side)
 
 
 def _rods(points: list[Array], radius: float) -> list[Rod]:
@@ -301,8 +301,8 @@ class PlacedRobot:
         ]
         frames = [distinct_points([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
         if len(rails) > 1 and not points and _parallel(rails):
-            along = rails[0].stop - rails[0].start
-            ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ along)) for rail in rails]
+            direction = rails[0].stop - rails[0].start
+            ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ direction)) for rail in rails]
             frames = [[low for low, _ in ends], [high for _, high in ends]]
         for frame in frames:
             edges = rim(frame, 0.05 * self.extent) or spanning_edges(frame)
@@ -407,5 +407,5 @@ def _stroke_limits(joint: Joint) -> Interval:
 
 
 def _parallel(rails: Sequence[Rod]) -> bool:
-    ways = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
-    return all(abs(abs(float(way @ ways[0])) - 1.0) < 1e-6 for way in ways)
+    directions = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
+    return all(abs(abs(float(direction @ directions[0])) - 1.0) < 1e-6 for direction in directions)

@@ -91,7 +91,7 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     force = inverse_dynamics(robot, x, *rates).force
     fixed, moving = _joint_frames(robot, bodies)
     joints = [actuator.joint for actuator in robot.actuators]
-    along = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
+    axial = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
     revolute = np.array(robot.revolute_actuators, dtype=bool)[:, None]
     rows = [
         LoadRow(actuator.name, None, float(force[k]))
@@ -100,7 +100,7 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
         for k, (actuator, turns) in enumerate(zip(robot.actuators, robot.revolute_actuators, strict=True))
     ]
     points = np.array([moving[j].p for j in joints]).reshape(-1, 3)
-    forces, moments = np.where(revolute, 0.0, along), np.where(revolute, along, 0.0)
+    forces, moments = np.where(revolute, 0.0, axial), np.where(revolute, axial, 0.0)
     return Loads(ACTUATORS, points, forces, moments, tuple(rows))
 
 
@@ -123,12 +123,12 @@ def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     return Loads(REACTIONS, np.array([frame.p for frame in fixed]), forces, moments, tuple(rows), note)
 
 
-def largest_load(given: Loads) -> tuple[float, float]:
+def largest_load(loads: Loads) -> tuple[float, float]:
     """The largest force, N, and the largest moment, N m; zero where there are none or they are rounding."""
-    if not len(given.points):
+    if not len(loads.points):
         return 0.0, 0.0
-    force = float(np.max(np.linalg.norm(given.forces, axis=1)))
-    moment = float(np.max(np.linalg.norm(given.moments, axis=1)))
+    force = float(np.max(np.linalg.norm(loads.forces, axis=1)))
+    moment = float(np.max(np.linalg.norm(loads.moments, axis=1)))
     return force, moment
 
 

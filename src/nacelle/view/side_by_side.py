@@ -38,14 +38,14 @@ def joint_box(robot: Robot, bodies: BodyPoses) -> tuple[Array, Array]:
 
 def row(boxes: Sequence[tuple[Array, Array]]) -> list[Array]:
     """Offsets (3,), m, of robots with these boxes in a row along x; the first one stays."""
-    places: list[Array] = []
+    offsets_x: list[Array] = []
     edge = 0.0
     for k, (low, high) in enumerate(boxes):
         size = float(np.linalg.norm(high - low))
         x = edge + 0.5 * _GAP * size - low[0] if k else 0.0
-        places.append(np.array([x, 0.0, 0.0]))
+        offsets_x.append(np.array([x, 0.0, 0.0]))
         edge = x + high[0] + 0.5 * _GAP * size
-    return places
+    return offsets_x
 
 
 def offsets(robots: Sequence[Robot], poses: Sequence[Array]) -> list[Array]:

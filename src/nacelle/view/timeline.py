@@ -76,8 +76,8 @@ class Playback:
         x = self.x[k] + part * (self.x[k + 1] - self.x[k])
         if layout.quaternion is not None:
             first, last = self.x[k, layout.quaternion], self.x[k + 1, layout.quaternion]
-            turn = quat_log(quat_multiply(last, quat_conjugate(first)))
-            x[layout.quaternion] = quat_multiply(quat_exp(part * turn), first)
+            rotation_vector = quat_log(quat_multiply(last, quat_conjugate(first)))
+            x[layout.quaternion] = quat_multiply(quat_exp(part * rotation_vector), first)
         return np.asarray(x)
 
     def rates(self, t: float) -> tuple[Array, Array]:
@@ -105,8 +105,8 @@ class Playback:
         """Change (n,) of the coordinates between two poses; a rotation vector for orientations."""
         layout = layout_of(self.robot.motion)
         (a, q), (b, r) = layout.split_x(later), layout.split_x(earlier)
-        turn = None if q is None or r is None else quat_log(quat_multiply(q, quat_conjugate(r)))
-        return layout.join_v(a - b, turn)
+        rotation_vector = None if q is None or r is None else quat_log(quat_multiply(q, quat_conjugate(r)))
+        return layout.join_v(a - b, rotation_vector)
 
     def trace(self, tool: str = "") -> Array:
         """Where a tool goes (T, 3), m, base axes: the first tool of the robot, or its platform frame."""

@@ -95,14 +95,14 @@ def picture(draw: Callable[..., str]) -> Callable[..., Any]:
     @functools.wraps(draw)
     def plot(
         result: Any,
-        *given: Any,
+        *arguments: Any,
         ax: Axes | None = None,
         title: str | None = None,
         shown: bool = True,
         **options: Any,
     ) -> Any:
         paper = Paper(ax, shown=shown)
-        usual = draw(paper, result, *given, **options)
+        usual = draw(paper, result, *arguments, **options)
         paper.finish(usual if title is None else title)
         return paper.drawn
 
@@ -158,12 +158,12 @@ def enlarge(ax: Any) -> None:
     box, zoom = tuple(ax.get_box_aspect()), 1.0
     for _ in range(3):
         figure.draw_without_rendering()
-        shown = figure.get_tightbbox()
-        zoom *= 0.97 * float(np.min(room * size / [shown.width, shown.height]))
+        box_shown = figure.get_tightbbox()
+        zoom *= 0.97 * float(np.min(room * size / [box_shown.width, box_shown.height]))
         ax.set_box_aspect(box, zoom=zoom)
     figure.draw_without_rendering()
-    shown = figure.get_tightbbox()
-    left, below = 0.5 * room - 0.5 * (shown.p0 + shown.p1) / size
+    box_shown = figure.get_tightbbox()
+    left, below = 0.5 * room - 0.5 * (box_shown.p0 + box_shown.p1) / size
     ax.set_position((left, below, 1.0, 1.0))
     for artist in (title, *others):
         artist.set_visible(True)
@@ -192,10 +192,10 @@ def set_view(
     size = high - low if equal else np.ones(3)
     ax.set_box_aspect(size)
     e, a = np.radians([elevation, azimuth])
-    seen = np.array(
+    projection = np.array(
         [[-np.sin(a), np.cos(a), 0.0], [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]]
     )
-    lengths = size * np.linalg.norm(seen, axis=0) / np.max(np.abs(seen) @ size)
+    lengths = size * np.linalg.norm(projection, axis=0) / np.max(np.abs(projection) @ size)
     for axis, length in zip((ax.xaxis, ax.yaxis, ax.zaxis), lengths, strict=True):
         _plain_axis(axis, max(2, round(8.0 * float(length))))
     ax.tick_params(labelsize=7, colors=INK, pad=0)

@@ -49,11 +49,11 @@ def plot_validation(paper: Paper, validation: Validation, *, rows: Sequence[str]
         for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
     }
     remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
-    named = list(zip(validation.rows, row_units(data), strict=True))
+    labels = list(zip(validation.rows, row_units(data), strict=True))
     draw_rows(
         paper,
         curves,
-        named,
+        labels,
         chosen_rows(validation.rows, rows, _DRAWN, "row"),
         across=across,
         wide=True,
@@ -77,9 +77,9 @@ def plot_rehearsal(paper: Paper, rehearsal: Rehearsal, *, actuators: Sequence[st
     """
     x, across = _sample_axis(rehearsal.time)
     curves = {"measured": (x, rehearsal.measurement.force), "true": (x, rehearsal.force)}
-    named = names.actuators(rehearsal.robot)
-    rows = chosen_rows([name for name, _ in named], actuators, _DRAWN, "actuator")
-    draw_rows(paper, curves, named, rows, across=across, wide=True)
+    labels = names.actuators(rehearsal.robot)
+    rows = chosen_rows([name for name, _ in labels], actuators, _DRAWN, "actuator")
+    draw_rows(paper, curves, labels, rows, across=across, wide=True)
     return f"{rehearsal.robot.name}: rehearsed forces of the motors"
 
 
@@ -114,8 +114,8 @@ def plot_identification(identification: Identification, kind: str = "forces", **
 @picture
 def _plot_deviations(paper: Paper, identification: Identification) -> str:
     relative = 100.0 * np.asarray(identification.estimator.relative_std_, dtype=float)
-    listed = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
-    order = listed[-MOST_BARS:]
+    ascending = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
+    order = ascending[-MOST_BARS:]
     ax = paper.axes(height=1.1 + 0.22 * len(order))
     draw_bars(ax, [identification.base.names[k] for k in order], {"": relative[order]}, numbers=True)
     style.plain_axes(ax)
@@ -128,17 +128,17 @@ def _plot_deviations(paper: Paper, identification: Identification) -> str:
 @picture
 def plot_balance(paper: Paper, balance: GravityBalance) -> str:
     """Draw the forces that hold a robot before and after it is balanced, root mean squares over the poses."""
-    named = names.actuators(balance.robot)
-    units = list(dict.fromkeys(unit for _, unit in named))
-    heights = [sum(unit == one for _, unit in named) for one in units]
+    labels = names.actuators(balance.robot)
+    units = list(dict.fromkeys(unit for _, unit in labels))
+    heights = [sum(unit == shared for _, unit in labels) for shared in units]
     figure = paper.figure(6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights))
     axes = np.ravel(
         figure.subplots(len(units), 1, squeeze=False, gridspec_kw={"height_ratios": [1 + h for h in heights]})
     )
     for ax, unit in zip(axes, units, strict=True):
-        places = [k for k, (_, own) in enumerate(named) if own == unit]
-        groups = {"before": balance.rms_before[places], "after": balance.rms_after[places]}
-        draw_bars(ax, [named[k][0] for k in places], groups)
+        rows = [k for k, (_, row_unit) in enumerate(labels) if row_unit == unit]
+        groups = {"before": balance.rms_before[rows], "after": balance.rms_after[rows]}
+        draw_bars(ax, [labels[k][0] for k in rows], groups)
         ax.set_xlabel(axis_label(f"rms {quantity_words(unit, 'force')}", unit))
         style.plain_axes(ax)
     style.shared_legend(figure, axes[0])
@@ -148,13 +148,13 @@ def plot_balance(paper: Paper, balance: GravityBalance) -> str:
 @picture
 def plot_operations(paper: Paper, count: Operations) -> str:
     """Draw how many operations a model takes, beside what others have published."""
-    others = [entry.total for entry in count.published]
-    none = [0] * len(others)
+    totals = [entry.total for entry in count.published]
+    none = [0] * len(totals)
     labels = ["nacelle", *(entry.source for entry in count.published)]
     groups = {
         "additions, subtractions": [count.count.add, *none],
         "products, quotients": [count.count.mul, *none],
-        "both together": [count.total, *others],
+        "both together": [count.total, *totals],
     }
     ax = paper.axes(height=1.5 + 0.5 * len(labels))
     draw_bars(ax, labels, {name: np.asarray(values, dtype=float) for name, values in groups.items()})
@@ -168,20 +168,20 @@ def plot_operations(paper: Paper, count: Operations) -> str:
 @picture
 def plot_agreement(paper: Paper, report: Any) -> str:
     """Draw how far results (a report of `nacelle.verify`) are from other engines, beside what is allowed."""
-    listed = list(dict.fromkeys(one.name for engine in report.engines for one in engine.quantities))
+    names = list(dict.fromkeys(quantity.name for engine in report.engines for quantity in engine.quantities))
     groups: dict[str, Array] = {}
     allowed: dict[str, float] = {}
     for engine in report.engines:
-        found = {one.name: one for one in engine.quantities}
-        allowed |= {name: one.tolerance for name, one in found.items()}
+        by_name = {quantity.name: quantity for quantity in engine.quantities}
+        allowed |= {name: quantity.tolerance for name, quantity in by_name.items()}
         groups[f"{engine.engine} {engine.version}"] = np.array(
-            [found[name].error if name in found else np.nan for name in listed]
+            [by_name[name].error if name in by_name else np.nan for name in names]
         )
-    ax = paper.axes(height=1.5 + 0.34 * len(listed))
-    draw_bars(ax, listed, groups, logarithmic=True)
-    for place, name in enumerate(listed):
-        label = "allowed" if place == 0 else None
-        ax.plot([allowed[name]] * 2, [place - 0.4, place + 0.4], color=style.INK, linewidth=1.6, label=label)
+    ax = paper.axes(height=1.5 + 0.34 * len(names))
+    draw_bars(ax, names, groups, logarithmic=True)
+    for row, name in enumerate(names):
+        label = "allowed" if row == 0 else None
+        ax.plot([allowed[name]] * 2, [row - 0.4, row + 0.4], color=style.INK, linewidth=1.6, label=label)
     ax.set_xlabel("largest relative error (-)")
     style.plain_axes(ax)
     style.legend_below(ax, 3)
@@ -192,8 +192,8 @@ def plot_agreement(paper: Paper, report: Any) -> str:
 def draw_rows(
     paper: Paper,
     curves: dict[str, tuple[Array, Array]],
-    named: Sequence[tuple[str, str]],
-    chosen: Sequence[int],
+    labels: Sequence[tuple[str, str]],
+    rows: Sequence[int],
     *,
     across: str = TIME,
     wide: bool = False,
@@ -205,18 +205,18 @@ def draw_rows(
     Args:
         paper: what they are drawn on.
         curves: places (N,) and values (N, rows) by name.
-        named: name and unit of every row.
-        chosen: which rows.
+        labels: name and unit of every row.
+        rows: which rows.
         across: label of the axis of the places.
         wide: whether the first curve is wide and pale below the others: what was measured.
         remarks: what is written above every row.
         unused: which samples of the first curve do not count (N,).
     """
-    columns = 1 if len(chosen) < (3 if wide else 2) else 2
-    lines = -(-len(chosen) // columns)
+    columns = 1 if len(rows) < (3 if wide else 2) else 2
+    lines = -(-len(rows) // columns)
     figure = paper.figure(7.6, 0.9 + 1.8 * lines)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
-    for ax, row in zip(axes, chosen, strict=False):
+    for ax, row in zip(axes, rows, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):
             look: dict[str, Any] = {"linewidth": 1.0}
             if wide and k == 0:
@@ -226,18 +226,18 @@ def draw_rows(
             x = next(iter(curves.values()))[0]
             ends = x[[max(run.start - 1, 0), min(run.stop, len(x) - 1)]]
             ax.axvspan(*ends, color="#eceff2", linewidth=0.0, zorder=0.5)
-        name, unit = named[row]
+        name, unit = labels[row]
         ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
         if remarks:
             ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
         style.plain_axes(ax)
-    for ax in axes[len(chosen) :]:
+    for ax in axes[len(rows) :]:
         ax.set_visible(False)
-    for ax in axes[max(len(chosen) - columns, 0) : len(chosen)]:
+    for ax in axes[max(len(rows) - columns, 0) : len(rows)]:
         ax.set_xlabel(across)
         ax.tick_params(labelbottom=True)
     style.shared_legend(figure, axes[0])
-    return list(axes[: len(chosen)])
+    return list(axes[: len(rows)])
 
 
 def chosen_rows(names: Sequence[str], wanted: Sequence[str] | None, most: int, what: str) -> list[int]:

@@ -49,9 +49,9 @@ def plot_forces(paper: Paper, sizing: Sizing, *keys: str) -> str:
     Raises:
         NacelleError: if there is no such quantity.
     """
-    found = chosen(sizing, keys or ("forces",))
-    drawn = [_limited(sizing, panel) for panel in panels_of(found)]
-    draw_panels(paper, drawn, flags=sizing.flags)
+    selected = chosen(sizing, keys or ("forces",))
+    panels = [_limited(sizing, panel) for panel in panels_of(selected)]
+    draw_panels(paper, panels, flags=sizing.flags)
     return f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
 
 

@@ -27,9 +27,9 @@ def plot_frequency_map(paper: Paper, frequencies: FrequencyMap, mode: int = 0) -
     count = frequencies.frequencies.shape[-1]
     if not 0 <= mode < count:
         raise NacelleError(f"there is no mode {mode}: the map has modes 0 to {count - 1}")
-    grid, held = frequencies.grid, "locked" if frequencies.modes.locked else "free"
+    grid, state = frequencies.grid, "locked" if frequencies.modes.locked else "free"
     draw_grid(paper, grid, frequencies.frequencies[..., mode], "natural frequency (Hz)", zero=False)
-    return f"{grid.robot.name}: mode {mode + 1} over {', '.join(grid.names)}, actuators {held}"
+    return f"{grid.robot.name}: mode {mode + 1} over {', '.join(grid.names)}, actuators {state}"
 
 
 @picture

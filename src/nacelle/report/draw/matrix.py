@@ -92,9 +92,9 @@ def draw_matrix(
     if len(columns) <= 12:
         for (i, j), value in np.ndenumerate(values):
             dark = np.isfinite(value) and abs(value) > 0.55 * top
-            words = f"{value:.2g}" if np.isfinite(value) else "none"
+            text = f"{value:.2g}" if np.isfinite(value) else "none"
             ink = "white" if dark else style.INK
-            ax.text(j, i, words, ha="center", va="center", fontsize=6.5, color=ink)
+            ax.text(j, i, text, ha="center", va="center", fontsize=6.5, color=ink)
     short = 12 if len(columns) > 3 else 26
     slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
     ax.set_xticks(range(len(columns)), [style.picture_name(name, short) for name in columns], **slanted)

@@ -47,40 +47,40 @@ def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: 
     ax = paper.axes(flat=view.across is not None)
     plot_scene(view, ax)
     for line in lines:
-        shown = line if hasattr(ax, "get_zlim") else np.delete(line, view.across or 0, axis=1)
-        ax.plot(*shown.T, "--", color=style.INK, linewidth=0.8, zorder=1.5)
+        projected = line if hasattr(ax, "get_zlim") else np.delete(line, view.across or 0, axis=1)
+        ax.plot(*projected.T, "--", color=style.INK, linewidth=0.8, zorder=1.5)
     frequency = float(modes.frequencies[mode])
     kind = "rigid motion" if mode < int(modes.rigid) else f"{frequency:.4g}\u00a0Hz"
-    held = "locked" if modes.locked else "free"
-    return f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}"
+    state = "locked" if modes.locked else "free"
+    return f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {state}"
 
 
 def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tuple[Scene, list[Array]]:
     """A robot deformed in a mode, and its straight links as lines (points, 3), base axes, m."""
     view = scene(modes.robot, modes.x)
-    moved = ModeShape(modes, mode)
-    frames, links = moved.frames, moved.links
-    straight = [moved.link(k, 0.0) for k in links.values()]
-    factor = moved.factor(size * view.extent)
+    shape = ModeShape(modes, mode)
+    frames, links = shape.frames, shape.links
+    straight = [shape.link(k, 0.0) for k in links.values()]
+    factor = shape.factor(size * view.extent)
     names = {body.name: k for k, body in enumerate(modes.robot.bodies)}
     joints = {joint.name: k for k, joint in enumerate(modes.robot.joints)}
     parts = []
     for part in view.parts:
         if part.kind == "body" and part.name in links:
             k = links[part.name]
-            parts.append(_tube(part, moved.pieces(k, factor), view.extent))
+            parts.append(_tube(part, shape.pieces(k, factor), view.extent))
         elif part.kind == "body":
-            parts.append(_shifted(part, moved, names[part.name], factor))
+            parts.append(_shifted(part, shape, names[part.name], factor))
         elif part.kind == "joint":
             joint = frames.extended.tree.joints[frames.extended.joint_of[joints[part.name]]]
-            parts.append(_shifted(part, moved, joint.successor, factor))
+            parts.append(_shifted(part, shape, joint.successor, factor))
         else:
             parts.append(part)
     return replace(view, parts=tuple(parts)), straight
 
 
-def _shifted(part: Part, moved: ModeShape, body: int, factor: float) -> Part:
-    solids = tuple(solid + factor * moved.at(body, solid) for solid in part.solids)
+def _shifted(part: Part, shape: ModeShape, body: int, factor: float) -> Part:
+    solids = tuple(solid + factor * shape.at(body, solid) for solid in part.solids)
     return replace(part, solids=solids)
 
 

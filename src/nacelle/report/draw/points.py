@@ -99,10 +99,10 @@ def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
 
 def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
     colours = mpl("matplotlib").colormaps["viridis"]
-    drawn = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
+    cloud = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
     if np.any(endless):
         ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=style.WARNED, linewidths=0.7)
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.03 * float(np.max(high - low)) or 0.1
     set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
-    colour_bar(ax, drawn, "distance (m)")
+    colour_bar(ax, cloud, "distance (m)")

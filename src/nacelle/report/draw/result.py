@@ -73,16 +73,16 @@ def _height(panel: Panel) -> float:
 
 def _curves(ax: Any, panel: Panel, flags: Any) -> None:
     quantity = panel.quantity
-    x, chosen = quantity.along(), panel.largest(MOST_CURVES)
-    for k, entry in enumerate(chosen):
+    x, entries = quantity.along(), panel.largest(MOST_CURVES)
+    for k, entry in enumerate(entries):
         style.draw_curve(ax, x, quantity.values[:, entry], k, quantity.names[entry])
-    if quantity.logarithmic and np.any(quantity.values[:, chosen] > 0.0):
+    if quantity.logarithmic and np.any(quantity.values[:, entries] > 0.0):
         ax.set_yscale("log")
     for k, limit in enumerate(panel.limits):
         for side in (-limit, limit):
             ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT)
     ax.set_ylabel(panel.label)
-    _say_chosen(ax, panel, chosen)
+    _say_chosen(ax, panel, entries)
     _level(ax)
     if not len(x):
         at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
@@ -134,20 +134,20 @@ def _shade(ax: Any, x: Array, flags: Array) -> None:
 
 def _bars(ax: Any, panel: Panel) -> None:
     """A bar for each entry, with its number."""
-    quantity, chosen = panel.quantity, panel.largest(MOST_BARS)
-    values = quantity.values[chosen]
+    quantity, entries = panel.quantity, panel.largest(MOST_BARS)
+    values = quantity.values[entries]
     draw_bars(
-        ax, [quantity.names[k] for k in chosen], {"": values}, logarithmic=quantity.logarithmic, numbers=True
+        ax, [quantity.names[k] for k in entries], {"": values}, logarithmic=quantity.logarithmic, numbers=True
     )
     ax.set_xlabel(panel.label)
-    _say_chosen(ax, panel, chosen)
+    _say_chosen(ax, panel, entries)
 
 
-def _say_chosen(ax: Any, panel: Panel, chosen: list[int]) -> None:
+def _say_chosen(ax: Any, panel: Panel, entries: list[int]) -> None:
     """Say how many entries of a panel are drawn, where these are not all."""
-    if len(chosen) < len(panel.entries):
-        words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
-        ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
+    if len(entries) < len(panel.entries):
+        remark = f"{len(entries)} of {len(panel.entries)}: those with the largest values"
+        ax.set_title(remark, fontsize=style.SMALL, color=style.INK, loc="right")
 
 
 def draw_bars(
@@ -167,12 +167,12 @@ def draw_bars(
         logarithmic: whether the axis is; then only positive values have bars.
         numbers: whether to write the values.
     """
-    places, wide = np.arange(len(names)), 0.72 / max(len(groups), 1)
+    rows, wide = np.arange(len(names)), 0.72 / max(len(groups), 1)
     hatches = ("", "////", "....", "xxxx")
     finite = [np.where(np.isfinite(values), values, 0.0) for values in groups.values()]
     for k, (name, values) in enumerate(zip(groups, finite, strict=True)):
         ax.barh(
-            places + (k - 0.5 * (len(groups) - 1)) * wide,
+            rows + (k - 0.5 * (len(groups) - 1)) * wide,
             values,
             0.92 * wide,
             color=style.COLOURS[k % 7],
@@ -183,19 +183,19 @@ def draw_bars(
         )
     if logarithmic and any(np.any(values > 0.0) for values in finite):
         ax.set_xscale("log")
-    ax.set_yticks(places, [style.picture_name(name, 34) for name in names])
+    ax.set_yticks(rows, [style.picture_name(name, 34) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
         (values,) = groups.values()
         # Beside numbers that are so much larger, rounding is zero.
         tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
-        for place, value in zip(places, values, strict=True):
+        for row, value in zip(rows, values, strict=True):
             at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0
-            words = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
+            text = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
             ax.annotate(
-                words,
-                (at, place),
+                text,
+                (at, row),
                 xytext=(-3 if at < 0.0 else 3, 0),
                 textcoords="offset points",
                 ha="right" if at < 0.0 else "left",
@@ -239,21 +239,21 @@ def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str
         NacelleError: if there is no such quantity, or the times do not fit.
     """
     usual = _USUAL.get(type(result).__name__, ())
-    found = chosen(result, keys or usual) if keys or usual else quantities(result)
+    selected = chosen(result, keys or usual) if keys or usual else quantities(result)
     if times is not None:
-        found = [_timed(one, np.asarray(times, dtype=float).ravel()) for one in found]
-    draw_panels(paper, panels_of(found), flags=getattr(result, "flags", None))
-    words, robot = class_words(type(result).__name__), robot_in(result)
-    return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"
+        selected = [_timed(quantity, np.asarray(times, dtype=float).ravel()) for quantity in selected]
+    draw_panels(paper, panels_of(selected), flags=getattr(result, "flags", None))
+    title, robot = class_words(type(result).__name__), robot_in(result)
+    return title if robot is None else f"{getattr(robot, 'name', robot)}: {title}"
 
 
 plot_result = picture(draw_result)
 
 
-def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
+def _timed(quantity: ResultQuantity, times: Any) -> ResultQuantity:
     """A quantity over times, unless it is over something else."""
-    if one.single or one.across not in (SAMPLE, TIME):
-        return one
-    if len(times) != len(one.values):
-        raise NacelleError(f"there are {len(one.values)} samples, and {len(times)} times")
-    return replace(one, across=TIME, places=times)
+    if quantity.single or quantity.across not in (SAMPLE, TIME):
+        return quantity
+    if len(times) != len(quantity.values):
+        raise NacelleError(f"there are {len(quantity.values)} samples, and {len(times)} times")
+    return replace(quantity, across=TIME, places=times)

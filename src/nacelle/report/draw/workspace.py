@@ -38,10 +38,10 @@ def plot_workspace(paper: Paper, workspace: Workspace, quantity: str = "conditio
             has no such quantity.
     """
     quantities = ("conditioning", "reachable", "inside_limits")
-    given = getattr(workspace, quantity, None)
-    if given is None:
+    values = getattr(workspace, quantity, None)
+    if values is None:
         raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
-    draw_grid(paper, workspace, given, _quantity_label(quantity))
+    draw_grid(paper, workspace, values, _quantity_label(quantity))
     return _workspace_title(workspace)
 
 
@@ -114,13 +114,13 @@ def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
 
 
 def _quantity_label(quantity: str) -> str:
-    words = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
-    return axis_label(words, NO_UNIT)
+    name = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+    return axis_label(name, NO_UNIT)
 
 
-def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
-    numbers = given.values
+    numbers = drawn.values
     (axis,) = grid_axes(workspace)
     across = axis.values
     edges = np.clip(_edges(across), across[0], across[-1])
@@ -130,13 +130,13 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     kinds = [
         (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
         *(
-            (chosen, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
-            for chosen, label, hatch in _hatched(workspace, reachable, inside)
+            (mask, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
+            for mask, label, hatch in _hatched(workspace, reachable, inside)
         ),
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
-    for chosen, label, look in kinds:
-        for k, run in enumerate(runs(chosen)):
+    for mask, label, look in kinds:
+        for k, run in enumerate(runs(mask)):
             span = ax.axvspan(
                 edges[run.start],
                 edges[run.stop],
@@ -151,7 +151,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
     ax.set_xlabel(axis.label)
-    ax.set_ylabel(given.label)
+    ax.set_ylabel(drawn.label)
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
@@ -160,22 +160,22 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
 
 def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
     """What is reached, but not as it should be: which points, what it is called, and its hatching."""
-    other = workspace.other_branch
+    other_branch = workspace.other_branch
     return [
-        (reachable & ~inside & ~other, "beyond limits", "/////"),
-        (reachable & other, "on another branch", "xxxxx"),
+        (reachable & ~inside & ~other_branch, "beyond limits", "/////"),
+        (reachable & other_branch, "on another branch", "xxxxx"),
     ]
 
 
-def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
-    numbers = given.values
+    numbers = drawn.values
     axes = grid_axes(workspace)
-    colours, norm = _scale(np.where(reachable, numbers, np.nan), given.zero)
-    shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
+    colours, norm = _scale(np.where(reachable, numbers, np.nan), drawn.zero)
+    masked = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
     lines = [_edges(axis.values) for axis in axes]
-    ax.pcolormesh(*lines, shown.T, cmap=colours, norm=norm, rasterized=True)
+    ax.pcolormesh(*lines, masked.T, cmap=colours, norm=norm, rasterized=True)
     keys = []
     for beyond, label, hatch in _hatched(workspace, reachable, inside):
         if not beyond.any():
@@ -201,17 +201,17 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
     elif keys:
         # Below the map: a legend over it would hide a part of it.
         legend_below(ax, handles=keys)
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
-    numbers = given.values
+    numbers = drawn.values
     solid = reachable & inside
     axes = grid_axes(workspace)
     edges = [_edges(axis.values) for axis in axes]
     faces, cells = boundary_faces(solid, edges)
-    colours, norm = _scale(np.where(solid, numbers, np.nan), given.zero)
+    colours, norm = _scale(np.where(solid, numbers, np.nan), drawn.zero)
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
@@ -227,21 +227,21 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
         _nothing(ax)
     set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
     ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _cells(chosen: Array, edges: list[Array]) -> Array:
+def _cells(mask: Array, edges: list[Array]) -> Array:
     """Corners (cells, 4, 2) of chosen cells of a grid."""
-    i, j = np.nonzero(chosen)
+    i, j = np.nonzero(mask)
     corners = [(edges[0][i + a], edges[1][j + b]) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
     return np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
 
 
-def _borders(chosen: Array, edges: list[Array]) -> Array:
+def _borders(mask: Array, edges: list[Array]) -> Array:
     """Lines (lines, 2, 2) between chosen cells of a grid and the others on it."""
-    i, j = np.nonzero(chosen[1:] != chosen[:-1])
+    i, j = np.nonzero(mask[1:] != mask[:-1])
     upright = [(edges[0][i + 1], edges[1][j + b]) for b in (0, 1)]
-    k, l = np.nonzero(chosen[:, 1:] != chosen[:, :-1])
+    k, l = np.nonzero(mask[:, 1:] != mask[:, :-1])
     level = [(edges[0][k + a], edges[1][l + 1]) for a in (0, 1)]
     return np.concatenate(
         [np.stack([np.stack(end, axis=-1) for end in ends], axis=1) for ends in (upright, level)]
@@ -249,11 +249,11 @@ def _borders(chosen: Array, edges: list[Array]) -> Array:
 
 
 def _nothing(ax: Any) -> None:
-    words = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
+    look = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
     if hasattr(ax, "get_zlim"):
-        ax.text2D(0.5, 0.5, "nothing is reached", **words)
+        ax.text2D(0.5, 0.5, "nothing is reached", **look)
     else:
-        ax.text(0.5, 0.5, "nothing is reached", **words)
+        ax.text(0.5, 0.5, "nothing is reached", **look)
 
 
 def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
@@ -269,8 +269,8 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
     faces, cells = [], []
     around = np.pad(np.asarray(solid, dtype=bool), 1)
     for k, step in itertools.product(range(3), (-1, 1)):
-        other = np.roll(around, -step, axis=k)[1:-1, 1:-1, 1:-1]
-        cell = np.argwhere(np.asarray(solid, dtype=bool) & ~other)
+        neighbour = np.roll(around, -step, axis=k)[1:-1, 1:-1, 1:-1]
+        cell = np.argwhere(np.asarray(solid, dtype=bool) & ~neighbour)
         i, j = (k + 1) % 3, (k + 2) % 3
         square = [(0, 0), (1, 0), (1, 1), (0, 1)]
         corners = np.empty((len(cell), 4, 3))

@@ -39,20 +39,22 @@ _LONG, _FEW = 110, 6
 
 def meanings(owner: type) -> dict[str, str]:
     """For every attribute that docstrings of a class and its parents list, what it is."""
-    found: dict[str, str] = {}
-    for one in reversed(owner.__mro__):
-        _, _, listed = (inspect.cleandoc(one.__doc__) if one.__doc__ else "").partition("\nAttributes:\n")
+    meaning_of: dict[str, str] = {}
+    for parent in reversed(owner.__mro__):
+        _, _, attributes = (inspect.cleandoc(parent.__doc__) if parent.__doc__ else "").partition(
+            "\nAttributes:\n"
+        )
         name = ""
-        for line in listed.splitlines():
+        for line in attributes.splitlines():
             start = re.match(r"    (\w+): (.*)", line)
             if start:
                 name = start[1]
-                found[name] = start[2].strip()
+                meaning_of[name] = start[2].strip()
             elif name and line.startswith("        "):
-                found[name] += f" {line.strip()}"
+                meaning_of[name] += f" {line.strip()}"
             elif line and not line.startswith(" "):
                 break
-    return found
+    return meaning_of
 
 
 def public_fields(result: Any) -> list[str]:
@@ -107,15 +109,15 @@ def array_words(values: np.ndarray[Any, Any]) -> str:
     return f"{shape}: {span}" + (f", {missing} not finite" if missing and finite.size else "")
 
 
-def _listed(words: list[str], count: int) -> str:
+def _listed(entries: list[str], count: int) -> str:
     if not count:
         return "none"
-    shown = ", ".join(words[:_FEW]) + (", …" if count > _FEW else "")
-    return shown if count <= _FEW and len(shown) <= _LONG else _shortened(f"{count}: {shown}")
+    text_shown = ", ".join(entries[:_FEW]) + (", …" if count > _FEW else "")
+    return text_shown if count <= _FEW and len(text_shown) <= _LONG else _shortened(f"{count}: {text_shown}")
 
 
-def _shortened(words: str) -> str:
-    return words if len(words) <= _LONG else f"{words[: _LONG - 1]}…"
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONG else f"{line[: _LONG - 1]}…"
 
 
 # ---- a robot
@@ -131,8 +133,8 @@ def robot_page(robot: Robot) -> str:
     parts = sections(data, robot)
     head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
     lines = parts_html([f"{counts_line(data)}; hash {data['hash'][:16]}"])
-    shown = parts_html([*parts.get("Legs", []), *parts["Actuators"]], particular.MOST)
-    return element("div", element("div", head, lines, shown), _picture(robot), kind="nacelle")
+    tables = parts_html([*parts.get("Legs", []), *parts["Actuators"]], particular.MOST)
+    return element("div", element("div", head, lines, tables), _picture(robot), kind="nacelle")
 
 
 def _picture(robot: Robot) -> str:
@@ -163,7 +165,7 @@ def html_of(result: Any) -> str:
         return robot_page(result)
     special = particular.tables(result)
     try:
-        numbers = [_quantity(one) for one in quantities(result)]
+        numbers = [_quantity(quantity) for quantity in quantities(result)]
     except NacelleError as error:
         numbers = [element("p", text(f"no numbers: {error}"))]
     rest = _attributes(result)
@@ -174,11 +176,11 @@ def html_of(result: Any) -> str:
 
 
 def _head(result: Any) -> str:
-    words = element("b", text(type(result).__name__))
+    title = element("b", text(type(result).__name__))
     robot = robot_in(result)
     if robot is not None:
-        words += text(f" of {getattr(robot, 'name', robot)}")
-    return element("p", words)
+        title += text(f" of {getattr(robot, 'name', robot)}")
+    return element("p", title)
 
 
 def _flags(result: Any) -> list[str]:
@@ -193,23 +195,28 @@ def _flags(result: Any) -> list[str]:
 
 def _attributes(result: Any) -> str:
     """A row for each attribute: name, value, what it is."""
-    listed = meanings(type(result))
+    meaning_of = meanings(type(result))
     rows = [
-        [text(name), text(in_words(getattr(result, name))), text(listed.get(name, ""))]
+        [text(name), text(in_words(getattr(result, name))), text(meaning_of.get(name, ""))]
         for name in public_fields(result)
         if name not in ("robot", "flags")
     ]
     return table(("attribute", "value", "meaning"), first_rows(rows, particular.MOST))
 
 
-def _quantity(one: ResultQuantity) -> str:
+def _quantity(quantity: ResultQuantity) -> str:
     """The entries of a quantity with units: their values, or lowest, mean and highest ones."""
-    names = [(text(name), text(unit)) for name, unit in zip(one.names, one.units, strict=True)]
-    head = text(one.key)
-    if one.single:
-        rows = [[*named, _few(value, one.values)] for named, value in zip(names, one.values, strict=True)]
+    names = [(text(name), text(unit)) for name, unit in zip(quantity.names, quantity.units, strict=True)]
+    head = text(quantity.key)
+    if quantity.single:
+        rows = [
+            [*name_cells, _few(value, quantity.values)]
+            for name_cells, value in zip(names, quantity.values, strict=True)
+        ]
         return table((head, "unit", "value>"), first_rows(rows, particular.MOST))
-    ranges = [[*named, *_range(column)] for named, column in zip(names, one.values.T, strict=True)]
+    ranges = [
+        [*name_cells, *_range(column)] for name_cells, column in zip(names, quantity.values.T, strict=True)
+    ]
     return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, particular.MOST))
 
 

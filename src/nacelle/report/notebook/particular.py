@@ -35,9 +35,9 @@ _PARTS = {
 
 def tables(result: Any) -> str:
     """What commands print of a result, as HTML; nothing where its attributes say all."""
-    for one in type(result).__mro__:
-        if one.__name__ in _PARTS:
-            home, function = _PARTS[one.__name__]
+    for parent in type(result).__mro__:
+        if parent.__name__ in _PARTS:
+            home, function = _PARTS[parent.__name__]
             module = importlib.import_module(f"nacelle.report.{home}")
             return parts_html(getattr(module, function)(result), MOST)
     return ""

@@ -36,8 +36,10 @@ def observation(seen: Observation) -> list[ResultQuantity]:
     """Standard deviations of the pose that the edges give, and its errors."""
     if seen.pose is None:
         return []
-    named = names.twist(seen.robot.motion, "coordinate", seen.robot)
-    found = [quantity_of_rows("standard deviations", named, seen.pose.sigma, words="standard deviation")]
+    labels = names.twist(seen.robot.motion, "coordinate", seen.robot)
+    quantities = [
+        quantity_of_rows("standard deviations", labels, seen.pose.sigma, words="standard deviation")
+    ]
     if seen.error is not None:
-        found.append(quantity_of_rows("errors", named, seen.error, words="error"))
-    return found
+        quantities.append(quantity_of_rows("errors", labels, seen.error, words="error"))
+    return quantities

@@ -25,8 +25,8 @@ def inverse_dynamics(result: InverseDynamics) -> list[ResultQuantity]:
 
 def forward_dynamics(result: ForwardDynamics) -> list[ResultQuantity]:
     """Accelerations of the nacelle."""
-    named = names.twist(result.robot.motion, "acceleration", result.robot)
-    return [quantity_of_rows("acceleration", named, result.acceleration)]
+    labels = names.twist(result.robot.motion, "acceleration", result.robot)
+    return [quantity_of_rows("acceleration", labels, result.acceleration)]
 
 
 def regressor(result: Regressor) -> list[ResultQuantity]:
@@ -61,32 +61,35 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
 
 def gravity_balance(result: GravityBalance) -> list[ResultQuantity]:
     """Forces that hold the poses, before and after."""
-    named = names.actuators(result.robot)
-    return [quantity_of_rows("before", named, result.before), quantity_of_rows("after", named, result.after)]
+    labels = names.actuators(result.robot)
+    return [
+        quantity_of_rows("before", labels, result.before),
+        quantity_of_rows("after", labels, result.after),
+    ]
 
 
 def linear_model(result: LinearModel) -> list[ResultQuantity]:
     """Undamped natural frequencies."""
     values = np.asarray(result.natural_frequencies, dtype=float)
-    named = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
-    return [quantity_of_rows("natural frequencies", named, values, words="natural frequency")]
+    labels = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
+    return [quantity_of_rows("natural frequencies", labels, values, words="natural frequency")]
 
 
 def simulation(run: Simulation) -> list[ResultQuantity]:
     """Pose, twist, forces, energies since the start and what is missing of them."""
     labels, over = run.plant.labels, {"across": TIME, "places": run.t}
     forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]
-    found = [
+    quantities = [
         quantity_of_rows("pose", list(labels.x), run.x, **over),
         quantity_of_rows("twist", list(labels.v), run.v, **over),
         quantity_of_rows("forces", forces, run.inputs, **over),
     ]
     if not run.t.size:
-        return found
+        return quantities
     energies = {**{name: run.energies[name] for name in ("kinetic", "potential")}, "together": run.energy}
     energies |= {"work of forces": run.work, "dissipated": run.dissipated}
     # Only changes mean something: heights are counted from anywhere.
     since = np.column_stack([values - values[0] for values in energies.values()])
     named = [(name, "J") for name in energies]
-    found.append(quantity_of_rows("energies", named, since, words="energy since start", **over))
-    return [*found, alone("balance", "J", run.balance, words="missing energy", **over)]
+    quantities.append(quantity_of_rows("energies", named, since, words="energy since start", **over))
+    return [*quantities, alone("balance", "J", run.balance, words="missing energy", **over)]

@@ -73,11 +73,11 @@ def rehearsal(result: Rehearsal) -> list[ResultQuantity]:
 
 def validation(result: Validation) -> list[ResultQuantity]:
     """Measured forces less predicted ones; rows that do not count are zero."""
-    named = list(zip(result.rows, row_units(result.regression), strict=True))
+    labels = list(zip(result.rows, row_units(result.regression), strict=True))
     over = over_time(result.regression.time)
     return [
-        quantity_of_rows("measured", named, result.measured, **over),
-        quantity_of_rows("residuals", named, result.residuals, words="residual", **over),
+        quantity_of_rows("measured", labels, result.measured, **over),
+        quantity_of_rows("residuals", labels, result.residuals, words="residual", **over),
     ]
 
 
@@ -85,10 +85,10 @@ def estimator(result: Estimator) -> list[ResultQuantity]:
     """The estimates; none before they are fitted."""
     if not hasattr(result, "coef_"):
         return []
-    named = list(zip(result.base_.names, base_units(result.base_), strict=True))
+    labels = list(zip(result.base_.names, base_units(result.base_), strict=True))
     return [
-        quantity_of_rows("estimates", named, result.coef_),
-        quantity_of_rows("standard deviations", named, result.std_),
+        quantity_of_rows("estimates", labels, result.coef_),
+        quantity_of_rows("standard deviations", labels, result.std_),
     ]
 
 
@@ -99,5 +99,5 @@ def identification(result: Identification) -> list[ResultQuantity]:
 
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
-    named = [(name, "-") for name in result.base.names]
-    return [quantity_of_rows("moved", named, result.moved, words="moved by standard deviations")]
+    labels = [(name, "-") for name in result.base.names]
+    return [quantity_of_rows("moved", labels, result.moved, words="moved by standard deviations")]

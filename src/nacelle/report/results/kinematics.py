@@ -49,12 +49,14 @@ def jacobian(result: Jacobian) -> list[ResultQuantity]:
 def singularities(result: Singularities) -> list[ResultQuantity]:
     """The measures: 0 at a singularity."""
     serial = np.asarray(result.serial, dtype=float)
-    named = names.legs(result.robot, serial.shape[-1])
-    named = [(f"serial, {name}", unit) for name, unit in named]
-    named += [("parallel", "-"), ("constraint", "-")]
-    others = [np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)]
-    values = np.concatenate([serial, *others], axis=-1)
-    return [quantity_of_rows("measures", named, values, words="distance from singularity")]
+    labels = names.legs(result.robot, serial.shape[-1])
+    labels = [(f"serial, {name}", unit) for name, unit in labels]
+    labels += [("parallel", "-"), ("constraint", "-")]
+    platform_measures = [
+        np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)
+    ]
+    values = np.concatenate([serial, *platform_measures], axis=-1)
+    return [quantity_of_rows("measures", labels, values, words="distance from singularity")]
 
 
 def body_motion(result: BodyMotion) -> list[ResultQuantity]:
@@ -66,8 +68,8 @@ def body_motion(result: BodyMotion) -> list[ResultQuantity]:
         ("accelerations", result.acceleration, ("m/s^2", "rad/s^2")),
     ):
         parts = [np.linalg.norm(np.asarray(values)[..., part], axis=-1) for part in (slice(3), slice(3, 6))]
-        named = [(name, unit) for unit in units for name in bodies]
-        both.append(quantity_of_rows(key, named, np.concatenate(parts, axis=-1)))
+        labels = [(name, unit) for unit in units for name in bodies]
+        both.append(quantity_of_rows(key, labels, np.concatenate(parts, axis=-1)))
     return both
 
 
@@ -109,7 +111,7 @@ def waypoints(result: Waypoints) -> list[ResultQuantity]:
 
 def element_state(result: ElementState) -> list[ResultQuantity]:
     """Directions, lengths and angles of the elements; first and second derivatives are left out."""
-    named, columns = [], []
+    labels, columns = [], []
     for variable in result.layout.variables:
         values = np.asarray(result.values[variable.name], dtype=float)
         unit = {"direction": "-", "length": "m", "point": "m"}.get(variable.kind)
@@ -119,12 +121,12 @@ def element_state(result: ElementState) -> list[ResultQuantity]:
         if variable.is_vector:
             value = values[..., 0, :]
             parts = _COMPONENTS if value.shape[-1] == 3 else tuple(str(k) for k in range(value.shape[-1]))
-            named += [(f"{variable.name}.{part}", unit) for part in parts]
+            labels += [(f"{variable.name}.{part}", unit) for part in parts]
             columns.append(value)
         else:
-            named.append((variable.name, unit))
+            labels.append((variable.name, unit))
             columns.append(values[..., 0, None])
-    return [quantity_of_rows("variables", named, _joined(columns))]
+    return [quantity_of_rows("variables", labels, _joined(columns))]
 
 
 def _joined(columns: list[Array]) -> Array:
@@ -135,5 +137,5 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
     """Standard deviations of the pose."""
     robot = result.state.robot
     deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))
-    named = names.twist(robot.motion, "coordinate", robot)
-    return [quantity_of_rows("standard deviations", named, deviation, words="standard deviation")]
+    labels = names.twist(robot.motion, "coordinate", robot)
+    return [quantity_of_rows("standard deviations", labels, deviation, words="standard deviation")]

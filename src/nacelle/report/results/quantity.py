@@ -127,12 +127,12 @@ HOMES = {
 
 def quantities(result: Any) -> list[ResultQuantity]:
     """All quantities of a result; none of what has no numbers with names."""
-    for one in type(result).__mro__:
-        if one.__name__ in HOMES:
-            home, function = HOMES[one.__name__]
+    for parent in type(result).__mro__:
+        if parent.__name__ in HOMES:
+            home, function = HOMES[parent.__name__]
             module = importlib.import_module(f"nacelle.report.results.{home}")
-            found: list[ResultQuantity] = getattr(module, function)(result)
-            return found
+            listing: list[ResultQuantity] = getattr(module, function)(result)
+            return listing
     return []
 
 
@@ -153,8 +153,8 @@ def chosen(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
     Raises:
         NacelleError: if it has none of such a name.
     """
-    found = {one.key: one for one in quantities(result)}
+    by_key = {quantity.key: quantity for quantity in quantities(result)}
     for key in keys:
-        if key not in found:
-            raise NacelleError(f"{type(result).__name__} has no {key!r}; {did_you_mean(key, tuple(found))}")
-    return [found[key] for key in keys]
+        if key not in by_key:
+            raise NacelleError(f"{type(result).__name__} has no {key!r}; {did_you_mean(key, tuple(by_key))}")
+    return [by_key[key] for key in keys]

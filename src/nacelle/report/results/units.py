@@ -51,5 +51,5 @@ def parameter_unit(robot: Robot, name: str) -> str:
 
 def base_units(base: BaseParameters) -> list[str]:
     """Units of base parameters: those of the parameters that lead them."""
-    listed, groups = linear_parameters(base.robot).names, base.choice.groups()
-    return [parameter_unit(base.robot, listed[groups[k][0]]) for k in base.kept]
+    names, groups = linear_parameters(base.robot).names, base.choice.groups()
+    return [parameter_unit(base.robot, names[groups[k][0]]) for k in base.kept]

@@ -73,14 +73,14 @@ def start_server(port: int | None, label: str) -> Any:
         NacelleError: if viser is missing, or the port cannot be had.
     """
     require_viser()
-    wanted = free_port(port)
+    free = free_port(port)
     import viser
 
     with contextlib.redirect_stdout(io.StringIO()):
-        server: Any = viser.ViserServer(host=HOST, port=wanted, label=label, verbose=False)
+        server: Any = viser.ViserServer(host=HOST, port=free, label=label, verbose=False)
     # viser can offer a page to the world through a tunnel: not this one, whatever a client requests.
     server.request_share_url = _refuse
-    if server.get_port() != wanted and port is not None:
+    if server.get_port() != free and port is not None:
         stop_server(server)
         raise NacelleError(f"port {port} of {HOST} is in use: name another one")
     server.gui.configure_theme(
@@ -173,8 +173,8 @@ class EventLoop:
             try:
                 value = work()
             except Exception as error:
-                words = _words(error)
-                self.post(object(), lambda: self._say(words))
+                message = _words(error)
+                self.post(object(), lambda: self._say(message))
             else:
                 self.post(object(), lambda: then(value))
 

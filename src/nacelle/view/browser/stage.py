@@ -153,15 +153,15 @@ class Stage:
     def place(self, bodies: BodyPoses) -> None:
         """Move all bodies."""
         quats = wxyz(bodies.R)
-        moved = set()
+        changed = set()
         for b, frame in enumerate(self._frames):
             now = np.concatenate([quats[b], bodies.p[b]])
             if b not in self._sent or not np.array_equal(now, self._sent[b]):
                 frame.wxyz, frame.position = tuple(quats[b]), tuple(bodies.p[b])
                 self._sent[b] = now
-                moved.add(b)
+                changed.add(b)
         for link, handle in zip(self.geometry.links, self._links, strict=True):
-            if moved & {*link.bodies}:
+            if changed & {*link.bodies}:
                 poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
                 frame, length = link_frame(*link.ends(poses))
                 handle.vertices = stretched_link(link.mesh[0], length).astype(np.float32)
@@ -193,16 +193,16 @@ class Stage:
 
     def hide(self, bodies: Sequence[str]) -> None:
         """Hide bodies by name, and show all others."""
-        shown = [body.name not in bodies for body in self._robot.bodies]
-        for frame, visible in zip(self._frames, shown, strict=True):
+        visibility = [body.name not in bodies for body in self._robot.bodies]
+        for frame, visible in zip(self._frames, visibility, strict=True):
             frame.visible = visible
         for link, handle in zip(self.geometry.links, self._links, strict=True):
-            handle.visible = all(shown[b] for b in link.bodies)
+            handle.visible = all(visibility[b] for b in link.bodies)
 
     # ---------------------------------------------------------------------- grips
 
-    def add_grips(self, grips: Sequence[Grip], moved: Callable[[int, str, Array, Array], None]) -> None:
-        """Add the grips; `moved` is called with their place, phase, position and quaternion (wxyz)."""
+    def add_grips(self, grips: Sequence[Grip], on_move: Callable[[int, str, Array, Array], None]) -> None:
+        """Add the grips; `on_move` is called with their place, phase, position and quaternion (wxyz)."""
         size = 0.3 * self.geometry.extent
         for k, grip in enumerate(grips):
             axes = (True, True, False) if grip.rings and not all(grip.ring_axes) else (True, True, True)
@@ -219,7 +219,7 @@ class Stage:
                 wxyz=tuple(wxyz(grip.at.R)),
                 position=tuple(grip.at.p),
             )
-            handle.on_update(_reporter(k, moved))
+            handle.on_update(_reporter(k, on_move))
             self._grips.append(handle)
 
     def place_grips(self, grips: Sequence[Grip], held: int | None) -> None:
@@ -235,17 +235,17 @@ class Stage:
 
     # ---------------------------------------------------------------------- beside the robot
 
-    def show_loads(self, kind: str, given: Loads | None, scales: LoadScales) -> None:
+    def show_loads(self, kind: str, loads: Loads | None, scales: LoadScales) -> None:
         """Draw forces and moments as arrows; none if there are none."""
-        vectors = (None, None) if given is None else (given.forces, given.moments)
+        vectors = (None, None) if loads is None else (loads.forces, loads.moments)
         for what, vector, scale, colour in zip(
             ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True
         ):
             name = f"{kind.replace(' ', '-')}-{what}"
-            if given is None or vector is None:
+            if loads is None or vector is None:
                 self._hide(name)
                 continue
-            arrows = segments(given.points, vector, scale)
+            arrows = segments(loads.points, vector, scale)
             long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.geometry.extent
             self._arrows(name, arrows[long], colour)
 
@@ -292,10 +292,10 @@ class Stage:
             thickness=thick * self.geometry.extent,
         )
 
-    def show_slice(self, shown: Slice | None) -> None:
+    def show_slice(self, result: Slice | None) -> None:
         """Draw a slice of the workspace; take it away if None."""
         self.remove_named("slice")
-        for k, patch in enumerate(shown.patches if shown is not None else ()):
+        for k, patch in enumerate(result.patches if result is not None else ()):
             opacity = 0.18 if patch.faint else 0.75
             mesh = Triangles(patch.vertices, patch.faces)
             self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
@@ -316,10 +316,10 @@ class Stage:
         self._node.remove()
 
 
-def _reporter(k: int, moved: Callable[[int, str, Array, Array], None]) -> Any:
+def _reporter(k: int, on_move: Callable[[int, str, Array, Array], None]) -> Any:
     """A callback of viser: awaited on its event loop, so that the order of events is kept."""
 
     async def report(event: Any) -> None:
-        moved(k, event.phase, np.array(event.target.position), np.array(event.target.wxyz))
+        on_move(k, event.phase, np.array(event.target.position), np.array(event.target.wxyz))
 
     return report
