@@ -357,7 +357,7 @@ def _drawn(home: str, name: str) -> Any:
 
 def _shown(result: Any) -> str:
     """A robot or a result as a table for notebooks."""
-    from nacelle.report.notebook.page import html_of
+    from nacelle.report.notebook import html_of
 
     return html_of(result)
 

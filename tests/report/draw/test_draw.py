@@ -22,11 +22,9 @@ from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.report.draw import canvas, style
 from nacelle.report.draw.compared import plot_agreement
-from nacelle.report.draw.curves import plot_forces
-from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
-from nacelle.report.draw.modes import mode_scene
-from nacelle.report.draw.result import draw_bars, draw_panels
+from nacelle.report.draw.result import draw_bars, draw_panels, plot_forces
 from nacelle.report.draw.robot import apart, plot_robot, plot_scene
+from nacelle.report.draw.vibrations import mode_scene, plot_frequency_map, plot_response
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.results.quantity import quantity_of_rows

@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.report.draw import canvas
-from nacelle.report.notebook.particular import tables
+from nacelle.report.notebook import tables
 from nacelle.report.results import names
 from nacelle.report.results.dynamics import inverse_dynamics, regressor
 from nacelle.report.results.elastic import natural_frequencies

@@ -1,4 +1,4 @@
-"""Pictures of a workspace, over one to three coordinates of the pose."""
+"""Pictures of a workspace: over one to three coordinates of the pose, or along rays from a centre."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.kinematics.workspace import Workspace
+from nacelle.kinematics.workspace import Reach, Workspace
+from nacelle.model.reduced import layout_of
 from nacelle.page.svg import runs
 from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
 from nacelle.report.draw.matrix import colour_bar
-from nacelle.report.draw.style import INK, LINE_COLOUR, PALE, legend_below, plain_axes
+from nacelle.report.draw.style import INK, LABEL, LINE_COLOUR, PALE, WARNED, legend_below, plain_axes
 from nacelle.report.results.panels import NO_UNIT, axis_label
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import face_normals
@@ -281,3 +282,62 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
         faces.append(corners)
         cells.append(cell)
     return np.concatenate(faces), np.concatenate(cells)
+
+
+# ---- along rays
+
+
+@picture
+def plot_reach(paper: Paper, reach: Reach) -> str:
+    """Draw how far rays from a centre go: an outline in the plane, points on axes in space.
+
+    Rays that met no boundary are open circles.
+    """
+    flat = len(reach.names) == 2
+    ax: Any = paper.axes(flat=flat)
+    layout = layout_of(reach.robot.motion)
+    centre = np.array([float(reach.centre[layout.x_index(name)]) for name in reach.names])
+    points = centre + reach.distance[:, None] * reach.directions
+    endless = np.asarray(reach.endless, dtype=bool)
+    labels = [f"{name} (m)" for name in reach.names]
+    if flat:
+        _outline(ax, centre, points, endless)
+        ax.set_aspect("equal", adjustable="datalim")
+        plain_axes(ax)
+        legend_below(ax)
+    else:
+        _cloud(ax, points, reach, endless)
+        ax.set(zlabel=labels[2])
+    ax.set_xlabel(labels[0], fontsize=LABEL, color=INK)
+    ax.set_ylabel(labels[1], fontsize=LABEL, color=INK)
+    unit = "m²" if flat else "m³"
+    return f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}"
+
+
+def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
+    order = np.argsort(np.arctan2(*(points - centre).T[::-1]))
+    closed = points[np.append(order, order[:1])]
+    ax.fill(*closed.T, facecolor="#dce8f2", edgecolor="none")
+    ax.plot(*closed.T, color=LINE_COLOUR, linewidth=1.4, label="boundary")
+    ax.plot(*centre, "+", color=INK, markersize=9, linestyle="none", label="centre")
+    if np.any(endless):
+        ax.plot(
+            *points[endless].T,
+            "o",
+            color=WARNED,
+            fillstyle="none",
+            markersize=4,
+            linestyle="none",
+            label="no boundary met",
+        )
+
+
+def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
+    colours = mpl("matplotlib").colormaps["viridis"]
+    cloud = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
+    if np.any(endless):
+        ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=WARNED, linewidths=0.7)
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = 0.03 * float(np.max(high - low)) or 0.1
+    set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
+    colour_bar(ax, cloud, "distance (m)")
