@@ -26,7 +26,8 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
-from nacelle.report.results.quantity import ResultQuantity, quantities, robot_in
+from nacelle.report.results.quantities import quantities
+from nacelle.report.results.quantity import ResultQuantity, robot_in
 from nacelle.report.summary import counts_line, sections, summary
 from nacelle.report.table import Part, first_rows, parts_html
 

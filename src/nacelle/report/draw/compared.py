@@ -18,8 +18,8 @@ from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.result import draw_bars
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
-from nacelle.report.results.identification import over_time
 from nacelle.report.results.panels import MOST_BARS, axis_label, quantity_words
+from nacelle.report.results.quantities import over_time
 from nacelle.report.results.quantity import TIME
 from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array

@@ -13,7 +13,7 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import BAR, Paper, mpl, picture
 from nacelle.report.draw.result import draw_panels, draw_result
 from nacelle.report.results.panels import panels_of
-from nacelle.report.results.quantity import quantities
+from nacelle.report.results.quantities import quantities
 from nacelle.spatial.scalar import Array
 
 # Parameters that are drawn, those that add most.

@@ -20,15 +20,8 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import Paper, mpl, picture
 from nacelle.report.flagged import reasons
 from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
-from nacelle.report.results.quantity import (
-    SAMPLE,
-    TIME,
-    ResultQuantity,
-    chosen,
-    class_words,
-    quantities,
-    robot_in,
-)
+from nacelle.report.results.quantities import chosen, quantities
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, class_words, robot_in
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

@@ -1,19 +1,15 @@
-"""Quantities of results: named numbers with units, of one sample or of many.
-
-Which function gives those of a result is found by the name of its class.
-"""
+"""Quantities of results: named numbers with units, of one sample or of many."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import NacelleError
 from nacelle.spatial.scalar import Array
 
 SAMPLE = "sample (-)"
@@ -92,48 +88,12 @@ def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
     return quantity_of_rows(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
 
 
-# ---- the quantities of any result
-
-
-# Classes that have quantities, by the module that gives them; its functions have their names.
-_CLASSES = {
-    "kinematics": (
-        *("InverseKinematics", "ForwardKinematics", "Jacobian", "Singularities", "BodyMotion", "JointMotion"),
-        *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
-    ),
-    "dynamics": (
-        *("InverseDynamics", "ForwardDynamics", "Regressor", "Reactions", "PeakReactions", "Sizing"),
-        *("GravityBalance", "LinearModel", "Simulation"),
-    ),
-    "identification": (
-        *("Excitation", "Measurement", "Samples", "Rehearsal", "Validation", "Estimator", "Identification"),
-        "ConsistentParameters",
-    ),
-    "elastic": ("NaturalFrequencies", "FrequencyMap", "Buckling", "StaticDeflection"),
-    "control": ("ControlRun", "Observation"),
-}
+# ---- of any result
 
 
 def class_words(name: str) -> str:
     """The name of a class in words: "inverse dynamics"."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
-
-
-# Module and function that give the quantities of a class, by its name.
-HOMES = {
-    name: (home, class_words(name).replace(" ", "_")) for home, names in _CLASSES.items() for name in names
-}
-
-
-def quantities(result: Any) -> list[ResultQuantity]:
-    """All quantities of a result; none of what has no numbers with names."""
-    for parent in type(result).__mro__:
-        if parent.__name__ in HOMES:
-            home, function = HOMES[parent.__name__]
-            module = importlib.import_module(f"nacelle.report.results.{home}")
-            listing: list[ResultQuantity] = getattr(module, function)(result)
-            return listing
-    return []
 
 
 def robot_in(result: Any) -> Any:
@@ -145,16 +105,3 @@ def robot_in(result: Any) -> Any:
             if robot is not None:
                 return robot
     return getattr(getattr(result, "grid", None), "robot", None)
-
-
-def chosen(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
-    """The quantities of a result with these keys.
-
-    Raises:
-        NacelleError: if it has none of such a name.
-    """
-    by_key = {quantity.key: quantity for quantity in quantities(result)}
-    for key in keys:
-        if key not in by_key:
-            raise NacelleError(f"{type(result).__name__} has no {key!r}; {did_you_mean(key, tuple(by_key))}")
-    return [by_key[key] for key in keys]

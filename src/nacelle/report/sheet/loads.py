@@ -21,7 +21,7 @@ from nacelle.report.loads import (
     travel_line,
 )
 from nacelle.report.results.panels import panels_of
-from nacelle.report.results.quantity import chosen
+from nacelle.report.results.quantities import chosen
 from nacelle.report.sheet.content import Content, long_table, panel_chart, said_by
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
