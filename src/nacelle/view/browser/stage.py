@@ -7,7 +7,7 @@ as triangles, round ones smooth: vertices (N, 3), m, and faces (M, 3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.scene.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb_bytes
 from nacelle.scene.faces import cylinder, faces, sphere, triangles
 from nacelle.scene.geometry import RobotGeometry, link_frame, robot_geometry, stretched_link
-from nacelle.shapes import solid as shapes
-from nacelle.shapes.solid import Ball, Drawn, Rod
+from nacelle.shapes.solid import Ball, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
@@ -31,27 +30,20 @@ from nacelle.view.slices import Slice
 _SIDES = 24
 
 
-class Triangles(NamedTuple):
-    """Triangles: vertices (N, 3), m, and for each face three of them (M, 3), outward."""
-
-    vertices: Array
-    faces: Array
-
-
-def one_mesh(meshes: Iterable[Triangles]) -> Triangles:
+def one_mesh(meshes: Iterable[Mesh]) -> Mesh:
     """Several meshes as one."""
     parts = list(meshes)
-    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    return Triangles(
-        np.concatenate([part.vertices for part in parts]),
-        np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)]),
+    starts = np.cumsum([0, *(len(part.points) for part in parts)])
+    return Mesh(
+        np.concatenate([part.points for part in parts]),
+        np.concatenate([part.triangles + start for part, start in zip(parts, starts[:-1], strict=True)]),
     )
 
 
-def solid_mesh(solid: Drawn) -> Triangles:
+def solid_mesh(solid: Drawn) -> Mesh:
     """The triangles of a solid in its own frame."""
-    if isinstance(solid, shapes.Mesh):
-        return Triangles(solid.points, solid.triangles)
+    if isinstance(solid, Mesh):
+        return solid
     bands: Iterable[Array]
     if isinstance(solid, Rod):
         # Both ends and the side share no corners: so the edges between them stay sharp.
@@ -62,7 +54,7 @@ def solid_mesh(solid: Drawn) -> Triangles:
     else:
         # Nor do flat faces.
         bands = faces(solid, np.inf)[:, None]
-    return one_mesh(Triangles(*triangles(band)) for band in bands)
+    return one_mesh(Mesh(*triangles(band)) for band in bands)
 
 
 # ---- the stage
@@ -133,14 +125,14 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Triangles(stretched_link(corners, 1.0), triangles)
+        mesh = Mesh(stretched_link(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
         return self._scene.add_mesh_simple(
             name,
-            mesh.vertices,
-            mesh.faces,
+            mesh.points,
+            mesh.triangles,
             color=rgb_bytes(colour),
             opacity=opacity,
             side="double",
@@ -297,7 +289,7 @@ class Stage:
         self.remove_named("slice")
         for k, patch in enumerate(result.patches if result is not None else ()):
             opacity = 0.18 if patch.faint else 0.75
-            mesh = Triangles(patch.vertices, patch.faces)
+            mesh = Mesh(patch.vertices, patch.faces)
             self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
 
     def remove_named(self, prefix: str) -> None:
