@@ -86,7 +86,7 @@ def plot_rehearsal(paper: Paper, rehearsal: Rehearsal, *, actuators: Sequence[st
 def _sample_axis(times: Array) -> tuple[Array, str]:
     """Places of samples, and the label of their axis: times, or numbers where several runs follow."""
     over = over_time(times)
-    return over.get("places", np.arange(1.0, len(times) + 1.0)), over["across"]
+    return over.get("x", np.arange(1.0, len(times) + 1.0)), over["x_label"]
 
 
 def plot_identification(identification: Identification, kind: str = "forces", **options: Any) -> Any:

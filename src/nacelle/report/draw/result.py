@@ -45,7 +45,7 @@ def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> 
     """
     heights = [_height(panel) for panel in panels]
     # The labels of an axis, and the title.
-    separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
+    separate = len({panel.quantity.x_label for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
     figure = paper.figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows)
     ratios = {"height_ratios": heights}
@@ -57,7 +57,7 @@ def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> 
         else:
             _curves(ax, panel, flags)
             if not share or ax is axes[-1]:
-                ax.set_xlabel(panel.quantity.across)
+                ax.set_xlabel(panel.quantity.x_label)
         style.plain_axes(ax)
     if not any(panel.quantity.single for panel in panels):
         figure.align_ylabels()
@@ -90,9 +90,9 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
         ax.tick_params(labelleft=False, labelbottom=False)
     elif len(x) > 1 and x[-1] > x[0]:
         ax.set_xlim(x[0], x[-1])
-    elif quantity.places is None:
+    elif quantity.x is None:
         ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
-    if quantity.places is None:
+    if quantity.x is None:
         ax.xaxis.set_major_locator(mpl("matplotlib.ticker").MaxNLocator(integer=True))
     if flags is not None and np.size(flags) == len(x):
         _shade(ax, x, np.ravel(flags))
@@ -252,11 +252,11 @@ plot_result = picture(draw_result)
 
 def _timed(quantity: ResultQuantity, times: Any) -> ResultQuantity:
     """A quantity over times, unless it is over something else."""
-    if quantity.single or quantity.across not in (SAMPLE, TIME):
+    if quantity.single or quantity.x_label not in (SAMPLE, TIME):
         return quantity
     if len(times) != len(quantity.values):
         raise NacelleError(f"there are {len(quantity.values)} samples, and {len(times)} times")
-    return replace(quantity, across=TIME, places=times)
+    return replace(quantity, x_label=TIME, x=times)
 
 
 # ---- simulations, and forces along a motion

@@ -55,7 +55,7 @@ class Panel:
         """What the numbers are, with their unit."""
         names = tuple(self.quantity.names[k] for k in self.entries)
         usual = "quaternion" if names == QUATERNION else self.quantity.key
-        name = self.quantity.words or quantity_words(self.unit, usual)
+        name = self.quantity.label or quantity_words(self.unit, usual)
         return axis_label(name, self.unit)
 
     def largest(self, most: int) -> list[int]:

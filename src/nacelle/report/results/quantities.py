@@ -62,7 +62,7 @@ def inverse_kinematics(result: InverseKinematics) -> list[ResultQuantity]:
     margins = np.asarray(result.margins)
     return [
         quantity_of_rows("actuators", names.actuators(robot, "coordinate"), result.actuators),
-        quantity_of_rows("margins", names.legs(robot, margins.shape[-1]), margins, words="margin of a leg"),
+        quantity_of_rows("margins", names.legs(robot, margins.shape[-1]), margins, label="margin of a leg"),
     ]
 
 
@@ -90,7 +90,7 @@ def singularities(result: Singularities) -> list[ResultQuantity]:
         np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)
     ]
     values = np.concatenate([serial, *platform_measures], axis=-1)
-    return [quantity_of_rows("measures", labels, values, words="distance from singularity")]
+    return [quantity_of_rows("measures", labels, values, label="distance from singularity")]
 
 
 def body_motion(result: BodyMotion) -> list[ResultQuantity]:
@@ -129,7 +129,7 @@ def trajectory(result: Trajectory) -> list[ResultQuantity]:
     knots = np.asarray(result.knots, dtype=float)
     times = np.unique(np.concatenate([knots, np.linspace(0.0, result.duration, _SAMPLES)]))
     sample, motion = result(times), result.motion
-    over = {"across": TIME, "places": times}
+    over = {"x_label": TIME, "x": times}
     return [
         quantity_of_rows("pose", names.pose(motion), sample.x, **over),
         quantity_of_rows("twist", names.twist(motion, "rate"), sample.v, **over),
@@ -139,7 +139,7 @@ def trajectory(result: Trajectory) -> list[ResultQuantity]:
 
 def waypoints(result: Waypoints) -> list[ResultQuantity]:
     """The poses, over time where they have times."""
-    over = {} if result.times is None else {"across": TIME, "places": np.asarray(result.times)}
+    over = {} if result.times is None else {"x_label": TIME, "x": np.asarray(result.times)}
     return [quantity_of_rows("pose", names.pose(result.motion), result.points, **over)]
 
 
@@ -172,7 +172,7 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
     robot = result.state.robot
     deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))
     labels = names.twist(robot.motion, "coordinate", robot)
-    return [quantity_of_rows("standard deviations", labels, deviation, words="standard deviation")]
+    return [quantity_of_rows("standard deviations", labels, deviation, label="standard deviation")]
 
 
 # ---- forces, accelerations, reactions, simulations
@@ -200,18 +200,18 @@ def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
     force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
     return [
         quantity_of_rows("forces", names.joints(result.robot, "N"), force, **over),
-        quantity_of_rows("moments", names.joints(result.robot, "N m"), moment, words="moment", **over),
+        quantity_of_rows("moments", names.joints(result.robot, "N m"), moment, label="moment", **over),
     ]
 
 
 def peak_reactions(result: PeakReactions) -> list[ResultQuantity]:
     """The same along a motion."""
-    return reactions(result.reactions, across=TIME, places=result.times)
+    return reactions(result.reactions, x_label=TIME, x=result.times)
 
 
 def sizing(result: Sizing) -> list[ResultQuantity]:
     """Forces, rates and coordinates of the actuators along a motion."""
-    over = {"across": TIME, "places": result.times}
+    over = {"x_label": TIME, "x": result.times}
     return [
         quantity_of_rows("forces", names.actuators(result.robot), result.force, **over),
         quantity_of_rows("rates", names.actuators(result.robot, "rate"), result.rate, **over),
@@ -232,27 +232,27 @@ def linear_model(result: LinearModel) -> list[ResultQuantity]:
     """Undamped natural frequencies."""
     values = np.asarray(result.natural_frequencies, dtype=float)
     labels = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
-    return [quantity_of_rows("natural frequencies", labels, values, words="natural frequency")]
+    return [quantity_of_rows("natural frequencies", labels, values, label="natural frequency")]
 
 
 def simulation(run: Simulation) -> list[ResultQuantity]:
     """Pose, twist, forces, energies since the start and what is missing of them."""
-    labels, over = run.plant.labels, {"across": TIME, "places": run.t}
+    labels, over = run.plant.labels, {"x_label": TIME, "x": run.t}
     forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]
-    quantities = [
+    listing = [
         quantity_of_rows("pose", list(labels.x), run.x, **over),
         quantity_of_rows("twist", list(labels.v), run.v, **over),
         quantity_of_rows("forces", forces, run.inputs, **over),
     ]
     if not run.t.size:
-        return quantities
+        return listing
     energies = {**{name: run.energies[name] for name in ("kinetic", "potential")}, "together": run.energy}
     energies |= {"work of forces": run.work, "dissipated": run.dissipated}
     # Only changes mean something: heights are counted from anywhere.
     since = np.column_stack([values - values[0] for values in energies.values()])
-    named = [(name, "J") for name in energies]
-    quantities.append(quantity_of_rows("energies", named, since, words="energy since start", **over))
-    return [*quantities, alone("balance", "J", run.balance, words="missing energy", **over)]
+    energy_labels = [(name, "J") for name in energies]
+    listing.append(quantity_of_rows("energies", energy_labels, since, label="energy since start", **over))
+    return [*listing, alone("balance", "J", run.balance, label="missing energy", **over)]
 
 
 # ---- flexible robots
@@ -265,8 +265,8 @@ def natural_frequencies(result: NaturalFrequencies) -> list[ResultQuantity]:
     """Frequencies and damping ratios of all modes."""
     modes = result.frequencies.shape[-1]
     return [
-        quantity_of_rows("frequencies", _modes(modes, "Hz"), result.frequencies, words="natural frequency"),
-        quantity_of_rows("damping", _modes(modes, "-"), result.damping, words="damping ratio"),
+        quantity_of_rows("frequencies", _modes(modes, "Hz"), result.frequencies, label="natural frequency"),
+        quantity_of_rows("damping", _modes(modes, "-"), result.damping, label="damping ratio"),
     ]
 
 
@@ -274,20 +274,20 @@ def frequency_map(result: FrequencyMap) -> list[ResultQuantity]:
     """Frequencies of all modes over the map."""
     values = np.asarray(result.frequencies, dtype=float)
     return [
-        quantity_of_rows("frequencies", _modes(values.shape[-1], "Hz"), values, words="natural frequency")
+        quantity_of_rows("frequencies", _modes(values.shape[-1], "Hz"), values, label="natural frequency")
     ]
 
 
 def buckling(result: Buckling) -> list[ResultQuantity]:
     """Load factors at which the robot buckles; infinite ones are left open."""
     values = np.asarray(result.factors, dtype=float)
-    return [quantity_of_rows("factors", _modes(values.shape[-1], "-"), values, words="load factor")]
+    return [quantity_of_rows("factors", _modes(values.shape[-1], "-"), values, label="load factor")]
 
 
 def static_deflection(result: StaticDeflection) -> list[ResultQuantity]:
     """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
     return [
-        quantity_of_rows("displacement", list(_AXES), result.displacement(), words="displacement"),
+        quantity_of_rows("displacement", list(_AXES), result.displacement(), label="displacement"),
         quantity_of_rows("forces", names.actuators(result.robot), result.force),
         alone("load factor", "-", result.factor),
     ]
@@ -302,20 +302,20 @@ def _modes(count: int, unit: str) -> list[tuple[str, str]]:
 
 def control_run(run: ControlRun) -> list[ResultQuantity]:
     """Errors and acting forces of the actuators, and errors of the tool."""
-    over = {"across": TIME, "places": run.time}
+    over = {"x_label": TIME, "x": run.time}
     contour = "rad" if run.is_rotation_only else "m"
     tool = [("tool", "m"), ("turn", "rad"), ("contour", contour)]
     if not run.samples:
         return []
     return [
         quantity_of_rows(
-            "errors", names.actuators(run.robot, "coordinate"), run.error, words="error", **over
+            "errors", names.actuators(run.robot, "coordinate"), run.error, label="error", **over
         ),
         quantity_of_rows(
             "tool",
             tool,
             np.column_stack([run.tool_error, run.rotation_error, run.contour_error]),
-            words="error of the tool",
+            label="error of the tool",
             **over,
         ),
         quantity_of_rows("forces", names.actuators(run.robot), run.acting, **over),
@@ -327,12 +327,10 @@ def observation(seen: Observation) -> list[ResultQuantity]:
     if seen.pose is None:
         return []
     labels = names.twist(seen.robot.motion, "coordinate", seen.robot)
-    quantities = [
-        quantity_of_rows("standard deviations", labels, seen.pose.sigma, words="standard deviation")
-    ]
+    listing = [quantity_of_rows("standard deviations", labels, seen.pose.sigma, label="standard deviation")]
     if seen.error is not None:
-        quantities.append(quantity_of_rows("errors", labels, seen.error, words="error"))
-    return quantities
+        listing.append(quantity_of_rows("errors", labels, seen.error, label="error"))
+    return listing
 
 
 # ---- experiments and estimates
@@ -342,19 +340,19 @@ def over_time(times: Array) -> dict[str, Any]:
     """The axis of samples: time, or their number where several runs follow one another."""
     times = np.asarray(times, dtype=float)
     rising = bool(np.all(np.diff(times) > 0.0)) and bool(np.all(np.isfinite(times)))
-    return {"across": TIME, "places": times} if rising else {"across": SAMPLE}
+    return {"x_label": TIME, "x": times} if rising else {"x_label": SAMPLE}
 
 
 def excitation(result: Excitation) -> list[ResultQuantity]:
     """The pose over time, how much of the limits is used, and the singular values."""
     values = np.asarray(result.singular_values, dtype=float)
     uses = [(f"{use.kind}, {use.name}" if use.name else use.kind, "-") for use in result.uses]
-    number = {"across": "number of the singular value (-)", "logarithmic": True}
+    number = {"x_label": "number of the singular value (-)", "logarithmic": True}
     return [
         trajectory(result.trajectory)[0],
         quantity_of_rows("singular values", [("singular value", "-")], values[:, None], **number),
         quantity_of_rows(
-            "uses", uses, [use.use for use in result.uses], words="use of a limit, 1 at the limit"
+            "uses", uses, [use.use for use in result.uses], label="use of a limit, 1 at the limit"
         ),
     ]
 
@@ -384,7 +382,7 @@ def rehearsal(result: Rehearsal) -> list[ResultQuantity]:
     lengths = names.actuators(robot, "coordinate")
     return [
         quantity_of_rows("forces", names.actuators(robot), result.force, **over),
-        quantity_of_rows("tracking error", lengths, result.tracking_error, words="tracking error", **over),
+        quantity_of_rows("tracking error", lengths, result.tracking_error, label="tracking error", **over),
     ]
 
 
@@ -394,7 +392,7 @@ def validation(result: Validation) -> list[ResultQuantity]:
     over = over_time(result.regression.time)
     return [
         quantity_of_rows("measured", labels, result.measured, **over),
-        quantity_of_rows("residuals", labels, result.residuals, words="residual", **over),
+        quantity_of_rows("residuals", labels, result.residuals, label="residual", **over),
     ]
 
 
@@ -417,7 +415,7 @@ def identification(result: Identification) -> list[ResultQuantity]:
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
     labels = [(name, "-") for name in result.base.names]
-    return [quantity_of_rows("moved", labels, result.moved, words="moved by standard deviations")]
+    return [quantity_of_rows("moved", labels, result.moved, label="moved by standard deviations")]
 
 
 # ---- any of them

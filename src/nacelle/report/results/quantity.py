@@ -25,20 +25,20 @@ class ResultQuantity:
         names: of the entries (n,).
         units: of the entries (n,); "-" without one.
         values: (n,) at one sample, (N, n) along many.
-        across: label of the axis along which the samples are, with its unit.
-        places: of the samples on it (N,); their numbers from 1 if None.
+        x_label: of the axis along which the samples are, with its unit.
+        x: places of the samples on it (N,); their numbers from 1 if None.
         logarithmic: whether sizes differ by powers of ten.
-        words: what the numbers are; what is measured in their units if empty.
+        label: what the numbers are; what is measured in their units if empty.
     """
 
     key: str
     names: tuple[str, ...]
     units: tuple[str, ...]
     values: Array
-    across: str = SAMPLE
-    places: Array | None = None
+    x_label: str = SAMPLE
+    x: Array | None = None
     logarithmic: bool = False
-    words: str = ""
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Check the shapes, so that no name comes to another's number."""
@@ -55,7 +55,7 @@ class ResultQuantity:
     def along(self) -> Array:
         """Places of the samples (N,) on the axis."""
         count = 1 if self.single else len(self.values)
-        return np.arange(1.0, count + 1.0) if self.places is None else np.asarray(self.places, dtype=float)
+        return np.arange(1.0, count + 1.0) if self.x is None else np.asarray(self.x, dtype=float)
 
     def groups(self) -> dict[str, list[int]]:
         """Places of the entries by unit, in their order."""
