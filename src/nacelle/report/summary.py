@@ -83,29 +83,9 @@ def summary(check: Check) -> dict[str, Any]:
         "payload": [
             {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
         ],
-        "springs": [
-            {
-                "name": s.name,
-                "between": [robot.bodies[b].name for b in s.bodies],
-                "stiffness": s.stiffness,
-                "length": s.length,
-                "damping": s.damping,
-            }
-            for s in robot.springs
-        ],
-        "dampers": [
-            {"name": d.name, "between": [robot.bodies[b].name for b in d.bodies], "damping": d.damping}
-            for d in robot.dampers
-        ],
-        "torsion_springs": [
-            {
-                "name": s.name,
-                "between": [robot.bodies[b].name for b in s.bodies],
-                "stiffness": list(s.stiffness),
-                "rest": s.rest,
-            }
-            for s in robot.torsion_springs
-        ],
+        "springs": _between_bodies(robot, robot.springs, "stiffness", "length", "damping"),
+        "dampers": _between_bodies(robot, robot.dampers, "damping"),
+        "torsion_springs": _between_bodies(robot, robot.torsion_springs, "stiffness", "rest"),
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
         "refused_form": _reason_for_tree(check),
@@ -113,6 +93,18 @@ def summary(check: Check) -> dict[str, Any]:
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
         "problems": [problem.as_dict() for problem in check.problems],
     }
+
+
+def _between_bodies(robot: Robot, forces: Sequence[Any], *numbers: str) -> list[dict[str, Any]]:
+    """Springs or dampers between two bodies as plain data: name, bodies, and these of their numbers."""
+    return [
+        {
+            "name": force.name,
+            "between": [robot.bodies[b].name for b in force.bodies],
+            **{number: getattr(force, number) for number in numbers},
+        }
+        for force in forces
+    ]
 
 
 def _reason_for_tree(check: Check) -> str:
