@@ -213,6 +213,14 @@ _BALL_SIDE = {JointKind.PLANAR_SPHERICAL: 1, JointKind.SPHERICAL_PLANAR: 0}
 THIN = 0.004
 
 
+def joint_frames(robot: Robot, poses: Sequence[Pose]) -> list[tuple[Pose, Pose]]:
+    """For each joint its frames on predecessor and successor, in the base, from the poses of all bodies."""
+    return [
+        (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
+        for j in robot.joints
+    ]
+
+
 class PlacedRobot:
     """A robot with the poses of its bodies.
 
@@ -236,10 +244,7 @@ class PlacedRobot:
         """
         self.robot, self.poses = robot, list(poses)
         self.travelled = travelled or {}
-        self.ends = [
-            (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
-            for j in robot.joints
-        ]
+        self.ends = joint_frames(robot, poses)
         pairs = zip(robot.joints, self.ends, strict=True)
         points = np.array([end.p for joint, pair in pairs if not joint.is_coupling for end in pair])
         self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))

@@ -18,6 +18,7 @@ from nacelle.dynamics.reactions import joint_reactions
 from nacelle.errors import NacelleError
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
+from nacelle.shapes.placed import joint_frames
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -78,18 +79,11 @@ def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: An
         return Loads(kind, none, none, none, (), str(error))
 
 
-def _joint_frames(robot: Robot, bodies: BodyPoses) -> tuple[list[Pose], list[Pose]]:
-    """Frames of all joints in the base: on the predecessor and on the successor."""
-    R, p = bodies
-    return (
-        [Pose(R[j.predecessor], p[j.predecessor]) @ j.frame_predecessor for j in robot.joints],
-        [Pose(R[j.successor], p[j.successor]) @ j.frame_successor for j in robot.joints],
-    )
-
-
 def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     force = inverse_dynamics(robot, x, *rates).force
-    fixed, moving = _joint_frames(robot, bodies)
+    fixed, moving = zip(
+        *joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)]), strict=True
+    )
     joints = [actuator.joint for actuator in robot.actuators]
     axial = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
     revolute = np.array(robot.revolute_actuators, dtype=bool)[:, None]
@@ -106,7 +100,7 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
 
 def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     result = joint_reactions(robot, x, *rates)
-    fixed, _ = _joint_frames(robot, bodies)
+    fixed = [frame for frame, _ in joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)])]
     R = np.array([frame.R for frame in fixed])
     forces = np.einsum("jab,jb->ja", R, result.wrench[:, :3])
     moments = np.einsum("jab,jb->ja", R, result.wrench[:, 3:])
