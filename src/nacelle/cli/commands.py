@@ -152,21 +152,17 @@ class CommandEntry(NamedTuple):
     examples: tuple[str, ...]
 
 
+# An entry of the table: name and module, the line of help, the examples.
+_ENTRY = re.compile(r"^  (\S+) (\S+)\n    (.+)((?:\n    \$ .+)+)", re.MULTILINE)
+
+
 def _read_commands() -> dict[str, CommandEntry]:
     """The commands of the table by name."""
-    commands: dict[str, CommandEntry] = {}
-    subject = name = ""
-    for text in _TABLE.strip().splitlines():
-        fields = text.split(maxsplit=1)
-        if not text.startswith(" "):
-            subject = text
-        elif not text.startswith("    "):
-            name = fields[0]
-            commands[name] = CommandEntry(subject, fields[1], "", ())
-        elif fields[0] == "$":
-            commands[name] = commands[name]._replace(examples=(*commands[name].examples, fields[1]))
-        else:
-            commands[name] = commands[name]._replace(line=text.strip())
+    commands = {}
+    for block in re.split(r"\n(?=\S)", _TABLE.strip()):
+        subject, _, entries = block.partition("\n")
+        for name, module, line, examples in _ENTRY.findall(entries):
+            commands[name] = CommandEntry(subject, module, line, tuple(examples.split("\n    $ ")[1:]))
     return commands
 
 
