@@ -277,22 +277,17 @@ class Session:
 # ---- grips
 
 
-POSE, MOVE, TURN, SINGLE = "pose", "move", "turn", "single"
-
-
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A grip.
+    """A grip: of the platform, for its translations and its free orientation, or of one coordinate.
 
     Attributes:
-        kind: what it sets: "pose", "move" (translations), "turn" (a free orientation) or "single".
         at: its frame in the base.
         arrows: the axes of the frame along which it can be moved.
         ring_axes: the axes of the frame about which it can be turned.
-        coordinate: the coordinate that a single one sets.
+        coordinate: the one coordinate that it sets; empty for the platform.
     """
 
-    kind: str
     at: Pose
     arrows: tuple[bool, bool, bool]
     ring_axes: tuple[bool, bool, bool]
@@ -320,17 +315,18 @@ def grips(session: Session) -> tuple[Grip, ...]:
     free = layout_of(robot.motion).quaternion is not None
     all_grips = []
     if free and all(moves):
-        all_grips.append(Grip(POSE, platform, _ALL, _ALL))
+        all_grips.append(Grip(platform, _ALL, _ALL))
     else:
         if any(moves):
             arrows = (moves[0], moves[1], moves[2])
-            all_grips.append(Grip(MOVE, Pose(np.eye(3), platform.p), arrows, _NONE))
+            all_grips.append(Grip(Pose(np.eye(3), platform.p), arrows, _NONE))
         if free:
-            all_grips.append(Grip(TURN, platform, _NONE, _ALL))
+            all_grips.append(Grip(platform, _NONE, _ALL))
     for name in robot.motion.coordinates:
         if name in AXES[3:] and not free:
-            axis = np.eye(3)[AXES.index(name) - 3]
-            all_grips.append(Grip(SINGLE, Pose(_along(axis), platform.p), _NONE, _THIRD, name))
+            # Its z-axis is the base axis of the rotation; the frame of rz is that of the base.
+            R = np.roll(np.eye(3), AXES.index(name) - AXES.index("rz"), axis=0)
+            all_grips.append(Grip(Pose(R, platform.p), _NONE, _THIRD, name))
         elif name not in AXES:
             all_grips.append(_joint_grip(session, name))
     return tuple(all_grips)
@@ -342,15 +338,9 @@ def _joint_grip(session: Session, name: str) -> Grip:
     joint = robot.joints[robot.joint(name)]
     at = Pose(R[joint.predecessor], p[joint.predecessor]) @ joint.frame_predecessor
     if is_angle(robot, name):
-        return Grip(SINGLE, at, _NONE, _THIRD, name)
+        return Grip(at, _NONE, _THIRD, name)
     successor_frame = Pose(R[joint.successor], p[joint.successor]) @ joint.frame_successor
-    return Grip(SINGLE, Pose(at.R, successor_frame.p), _THIRD, _NONE, name)
-
-
-def _along(axis: Array) -> Array:
-    """A rotation matrix (3, 3) whose z-axis is a base axis; the identity for z itself."""
-    k = int(np.argmax(np.abs(axis)))
-    return np.roll(np.eye(3), k - 2, axis=0)
+    return Grip(Pose(at.R, successor_frame.p), _THIRD, _NONE, name)
 
 
 def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: Array) -> Array:
@@ -365,13 +355,12 @@ def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: 
     """
     layout = layout_of(robot.motion)
     x = np.array(start, dtype=float)
-    if grip.kind in (POSE, MOVE):
+    if not grip.coordinate:
         for k, axis in enumerate(AXES[:3]):
             if grip.arrows[k]:
                 x[layout.x_index(axis)] = position[k]
-    if grip.kind in (POSE, TURN):
-        x[layout.quaternion] = quat_xyzw
-    if grip.kind in (POSE, MOVE, TURN):
+        if grip.rings:
+            x[layout.quaternion] = quat_xyzw
         return x
     if grip.rings:
         rotation = quat_multiply(quat_conjugate(grip.quat_xyzw), np.asarray(quat_xyzw, dtype=float))
