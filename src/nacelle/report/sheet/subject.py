@@ -63,13 +63,11 @@ class StandardMotion:
     Attributes:
         words: what it is.
         arguments: of `nacelle dynamics`.
-        trajectory: the same.
         sizing: what it requires of the drives.
     """
 
     words: str
     arguments: tuple[str, ...]
-    trajectory: Trajectory
     sizing: Sizing
 
 
@@ -87,12 +85,11 @@ def standard_motion(robot: Robot) -> StandardMotion:
         )
     description, arguments, make = candidate
     for duration in _DURATIONS:
-        trajectory = make(duration=duration)
-        sizing = size_motors(robot, trajectory, rate=RATE)
+        sizing = size_motors(robot, make(duration=duration), rate=RATE)
         if all(load.within for load in sizing.loads):
             break
     options = ("--duration", f"{duration:g}", "--rate", f"{RATE:g}")
-    return StandardMotion(f"{description} in {duration:g} s", (*arguments, *options), trajectory, sizing)
+    return StandardMotion(f"{description} in {duration:g} s", (*arguments, *options), sizing)
 
 
 _Make = Callable[..., Trajectory]

@@ -120,11 +120,7 @@ FRAME, IDLE = 1.0 / 40.0, 0.2
 
 
 class EventLoop:
-    """A thread that handles events one after the other.
-
-    Attributes:
-        handled: how many events have been handled.
-    """
+    """A thread that handles events one after the other."""
 
     def __init__(self, tick: Callable[[float], bool], say: Callable[[str], None]) -> None:
         """Start the thread.
@@ -134,7 +130,6 @@ class EventLoop:
                 whether something moves by itself.
             say: is given what has gone wrong in an event, in words.
         """
-        self.handled = 0
         self._tick, self._say = tick, say
         self._pending: dict[Any, Callable[[], None]] = {}
         self._changed = threading.Condition()
@@ -199,7 +194,6 @@ class EventLoop:
                 events, self._pending = self._pending, {}
             for event in events.values():
                 self._guarded(event)
-                self.handled += 1
             now = time.monotonic()
             elapsed, last = now - last, now
             moves = bool(self._guarded(functools.partial(self._tick, elapsed)))
