@@ -227,7 +227,7 @@ class Member:
         session, names = self.session, slice_choices(self.session.robot)[pair]
         at, origin, extent = session.x, session.platform.p, self.stage.geometry.extent
         listener = _Listener(
-            lambda part: self._loop.post((id(self), "progress"), lambda: self._progress(part))
+            lambda part: self._loop.post((id(self), "progress"), lambda: self.panel.show_progress(part))
         )
         self.panel.show_progress(0.0)
 
@@ -236,9 +236,6 @@ class Member:
                 return workspace_slice(session.robot, names, at, origin, extent)
 
         self._loop.background(compute, lambda result: self._slice_ready(session, result))
-
-    def _progress(self, part: float) -> None:
-        self.panel.show_progress(part)
 
     def _slice_ready(self, session: Session, result: Slice) -> None:
         self.panel.show_progress(None)
