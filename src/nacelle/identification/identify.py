@@ -259,23 +259,10 @@ def identify(
         found = (
             check_measurement(measurement) if "all" not in allow else Findings(measurement.source.file, ())
         )
-        raise_for(found, allow)
+        found.raise_for_errors(allow)
         findings.append(found)
     samples = prepare(several, preparation)
     return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
-
-
-def raise_for(findings: Findings, allow: Sequence[str]) -> None:
-    """Refuse data with faults that are not allowed.
-
-    Raises:
-        MeasurementError: with all of them.
-        IdentificationError: if there is no such kind of fault.
-    """
-    try:
-        findings.raise_for_errors(allow)
-    except ValueError as error:
-        raise IdentificationError(str(error)) from None
 
 
 def raise_for_misfit(fit: Validation, allow: Sequence[str] = ()) -> None:

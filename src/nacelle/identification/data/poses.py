@@ -63,21 +63,6 @@ class NacelleMotion:
         return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-def measured_motion(
-    robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
-) -> NacelleMotion:
-    """The motion of the nacelle from that of the actuators, all (N, actuators).
-
-    Args:
-        robot: the robot.
-        q: coordinates of the actuators, rad or m.
-        q_rate: their rates.
-        q_acceleration: derivatives of the rates.
-        start: pose (nx,) near that of the first sample; the reference pose if None.
-    """
-    return motion_along(robot, path_poses(robot, q, start), q_rate, q_acceleration)
-
-
 def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -> NacelleMotion:
     """The motion of the nacelle at poses (N, nx) from rates and accelerations of the actuators.
 
@@ -103,23 +88,16 @@ def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -
     return NacelleMotion(x, v, a, ok)
 
 
-def path_poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+def path_poses(robot: Robot, q: Array) -> Array:
     """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
 
-    Args:
-        robot: the robot.
-        q: coordinates of the actuators, rad or m.
-        start: pose (nx,) near that of the first sample; the reference pose if None.
+    The path is connected with the reference pose. Poses that fit redundant coordinates best are found block
+    after block.
     """
-    if len(robot.actuators) > robot.motion.n:
-        return _of_redundant(robot, q, start)
-    solution = forward_kinematics(robot, q, guess=start, follow=True)
-    return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
-
-
-def _of_redundant(robot: Robot, q: Array, start: Array | None) -> Array:
-    """Poses (N, nx) that fit redundant coordinates (N, actuators) best, block after block."""
-    first = np.asarray(reference_pose(robot) if start is None else start, dtype=float)
+    if len(robot.actuators) == robot.motion.n:
+        solution = forward_kinematics(robot, q, follow=True)
+        return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
+    first = reference_pose(robot)
     x = np.full((len(q), first.size), np.nan)
     for begin in range(0, len(q), _BLOCK):
         wanted = q[begin : begin + _BLOCK]
@@ -234,8 +212,11 @@ def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
         return _no_path(robot, q, beyond)
     if q.shape[1] > robot.motion.n:
         x = path_poses(robot, q)
-        flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
-        gap = _disagreement(robot, x, q)
+        good = np.all(np.isfinite(x), axis=1)
+        flags = np.where(good, 0, int(Flag.UNREACHABLE))
+        gap = np.full(len(q), np.inf)
+        if np.any(good):
+            gap[good] = np.sqrt(np.mean(encoder_gaps(robot, x[good], q[good]) ** 2, axis=1))
     else:
         x, flags = _exact(robot, q, most_lost)
         gap = np.zeros(len(q))
@@ -275,12 +256,7 @@ def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
     return x, flags
 
 
-def _disagreement(robot: Robot, x: Array, q: Array) -> Array:
-    """How far measured coordinates are from those of the poses (N,), rms over the actuators."""
-    gap = np.full(len(q), np.inf)
-    good = np.all(np.isfinite(x), axis=1)
-    if np.any(good):
-        own = inverse_kinematics(robot, x[good], limits=False).actuators
-        off = (unwound(robot, q[good], own) - own) / actuator_scales(robot)
-        gap[good] = np.sqrt(np.mean(off**2, axis=1))
-    return gap
+def encoder_gaps(robot: Robot, x: Array, q: Array) -> Array:
+    """How far coordinates q are from those of poses x (N, nx): (N, actuators), rad or robot sizes."""
+    at_poses = inverse_kinematics(robot, x, limits=False).actuators
+    return np.asarray((unwound(robot, q, at_poses) - at_poses) / actuator_scales(robot))

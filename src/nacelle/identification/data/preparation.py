@@ -42,7 +42,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import NacelleMotion, measured_motion
+from nacelle.identification.data.poses import NacelleMotion, motion_along, path_poses
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -327,37 +327,29 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     """Samples of one part; None if it is too short for the filters."""
     assert chosen.cutoff is not None
     assert chosen.decimation is not None
-    robot, rate = part.robot, part.rate
+    rate = part.rate
     cut = settling(chosen.cutoff, rate)
     inner = slice(cut, len(part) - cut)
     if len(part) - 2 * cut < (_SHORTEST + 2 * HALF_LENGTH) * chosen.decimation:
         return None
     q = low_pass(part.q, chosen.cutoff, rate)
-    motion = _motion(robot, part, q, inner)
-    if chosen.instruments == "reference":
-        assert part.reference is not None
-        instruments = _motion(robot, part, part.reference, inner)
-    else:
-        instruments = _motion(robot, part, _splines(part, width), inner)
+    motion = _motion(part, q, inner)
+    smooth = part.reference if chosen.instruments == "reference" else _splines(part, width)
+    assert smooth is not None
+    instruments = _motion(part, smooth, inner)
     used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
     motion, shaking = _with_vibration(part, motion, chosen, inner, used)
     return Samples(
-        robot,
-        part.time[inner],
-        motion,
-        part.force[inner],
-        instruments,
-        used,
-        chosen,
-        width,
-        shaking,
-        part.source.file,
+        *(part.robot, part.time[inner], motion, part.force[inner], instruments, used),
+        *(chosen, width, shaking, part.source.file),
     )
 
 
-def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> NacelleMotion:
+def _motion(part: Measurement, q: Array, inner: slice) -> NacelleMotion:
+    """The motion of the nacelle from coordinates (N, actuators) over the time of a part."""
     rates, accelerations = derivatives(q, part.rate)
-    motion = measured_motion(robot, q[inner], rates[inner], accelerations[inner], None)
+    x = path_poses(part.robot, q[inner])
+    motion = motion_along(part.robot, x, rates[inner], accelerations[inner])
     if not np.any(motion.ok):
         raise IdentificationError(
             f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "

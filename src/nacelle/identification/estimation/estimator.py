@@ -53,10 +53,9 @@ and to trust.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -281,12 +280,15 @@ class _Moments(NamedTuple):
     not_excited: Array
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ABC, Shown):
     """An estimator of base parameters, in scikit-learn's manner.
 
-    Options are given to the constructor; `fit` finds, with a trailing underscore:
+    Options are given to the constructor; what `fit` finds has a trailing underscore.
 
     Attributes:
+        parameters: base parameters; those of the samples' robot, without assumptions, if None.
+        prior: numbers from CAD with their deviations; none if None.
         base_: the base parameters.
         regression_: the data as a linear regression.
         coef_: estimates (base parameters,), SI units.
@@ -297,31 +299,22 @@ class Estimator(ABC, Shown):
         not_excited_: names of parameters that this data leave at their old values.
     """
 
-    base_: BaseParameters
-    regression_: Regression
-    coef_: Array
-    covariance_: Array
-    residuals_: Array
-    noise_: Array
-    condition_: float
-    not_excited_: tuple[str, ...]
-
-    def __init__(self, *, parameters: BaseParameters | None = None, prior: CadPrior | None = None) -> None:
-        """Keep the options.
-
-        Args:
-            parameters: base parameters; those of the samples' robot, without assumptions, if None.
-            prior: numbers from CAD with their deviations; none if None.
-        """
-        self.parameters = parameters
-        self.prior = prior
+    parameters: BaseParameters | None = None
+    prior: CadPrior | None = None
+    base_: BaseParameters = field(init=False)
+    regression_: Regression = field(init=False)
+    coef_: Array = field(init=False)
+    covariance_: Array = field(init=False)
+    residuals_: Array = field(init=False)
+    noise_: Array = field(init=False)
+    condition_: float = field(init=False)
+    not_excited_: tuple[str, ...] = field(init=False)
 
     # ---- scikit-learn's manner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name."""
-        names = list(inspect.signature(type(self)).parameters)
-        return {name: getattr(self, name) for name in names}
+        return {option.name: getattr(self, option.name) for option in fields(self) if option.init}
 
     def set_params(self, **options: Any) -> Self:
         """Change options.
@@ -345,11 +338,11 @@ class Estimator(ABC, Shown):
             y: other forces (M, rows) in the place of those of the regression; as a rule None.
 
         Raises:
-            IdentificationError: if the data are too few.
+            IdentificationError: if the data are too few, or a motion cannot be simulated that is needed.
         """
         data = self._regression(X, y)
         self.base_, self.regression_ = data.base, data
-        self._estimate(data)
+        self._estimate(data, [] if isinstance(X, Regression) else parts_of(X))
         return self
 
     def predict(self, X: Data) -> Array:
@@ -362,7 +355,14 @@ class Estimator(ABC, Shown):
         self._require_fit()
         if isinstance(X, Regression):
             return np.asarray(X.Y @ self.coef_)
-        return np.concatenate([self._forces(part) for part in parts_of(X)])
+        forces = []
+        for part in parts_of(X):
+            motion = part.motion.part(part.motion.ok)
+            force = np.full(part.force.shape, np.nan)
+            form = regressor(part.robot, motion.x, motion.v, motion.a, parameters=self.base_)
+            force[part.motion.ok] = form.Y @ self.coef_
+            forces.append(force)
+        return np.concatenate(forces)
 
     def score(self, X: Data, y: Any = None) -> float:
         """The part of the filtered forces' variation that the motion explains: R^2, 1 at best."""
@@ -422,8 +422,8 @@ class Estimator(ABC, Shown):
     # ---- for the estimators
 
     @abstractmethod
-    def _estimate(self, data: Regression) -> None:
-        """Find the estimates and their covariance."""
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
+        """Find the estimates and their covariance; `samples` are those that made the data, if any."""
 
     def _regression(self, X: Data, y: Any) -> Regression:
         if isinstance(X, Regression):
@@ -448,7 +448,11 @@ class Estimator(ABC, Shown):
         P = (data.Y @ system.along) @ system.inverse
         D = system.along @ system.inverse
         self.covariance_ = parameter_covariance(data, self.residuals_, P, Q, D) + D @ system.prior @ D.T
-        self._mark_not_excited(system.not_excited)
+        # Parameters with a part along directions that were not excited.
+        taking_part = np.any(np.abs(system.not_excited) > 1e-4, axis=0)
+        self.not_excited_ = tuple(np.array(data.base.names)[taking_part].tolist())
+        if self.prior is None:
+            self.covariance_[taking_part, taking_part] = np.inf
 
     def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
@@ -477,38 +481,19 @@ class Estimator(ABC, Shown):
         self.noise_ = residual_deviation(data, self.residuals_)
         return _Moments(along, Q, inverse, prior, Vt[~excited])
 
-    def _mark_not_excited(self, directions: Array) -> None:
-        """Say which parameters have a part along directions (k, base parameters) that were not excited."""
-        names = np.array(self.base_.names if hasattr(self, "base_") else ())
-        taking_part = np.any(np.abs(directions) > 1e-4, axis=0) if len(directions) else np.zeros(0, bool)
-        self.not_excited_ = tuple(names[taking_part].tolist()) if len(directions) else ()
-        if len(directions) and self.prior is None:
-            self.covariance_[taking_part, taking_part] = np.inf
-
-    def _forces(self, part: Samples) -> Array:
-        """Forces of the actuators (N, actuators) of one part."""
-        motion = part.motion
-        force = np.full(part.force.shape, np.nan)
-        places = motion.ok
-        form = regressor(
-            part.robot, motion.x[places], motion.v[places], motion.a[places], parameters=self.base_
-        )
-        force[places] = form.Y @ self.coef_
-        return force
-
     def _require_fit(self) -> None:
         if not hasattr(self, "coef_"):
             raise IdentificationError(f"{type(self).__name__} has no estimates yet: call fit first")
 
     def __repr__(self) -> str:
         """Give the class and the options that are not the default."""
-        given = {
-            name: value
+        defaults = {option.name: option.default for option in fields(self)}
+        changed = [
+            f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value != inspect.signature(type(self)).parameters[name].default
-        }
-        options = ", ".join(f"{name}={value!r}" for name, value in given.items() if name != "parameters")
-        return f"{type(self).__name__}({options})"
+            if value != defaults[name] and name != "parameters"
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def residual_deviation(data: Regression, residuals: Array) -> Array:

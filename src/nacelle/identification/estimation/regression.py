@@ -142,12 +142,12 @@ def is_redundant(samples: Samples) -> bool:
 
 def _filtered(base: BaseParameters, samples: Samples, motion: NacelleMotion) -> tuple[Array, Array]:
     """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
-    places = motion.ok
     Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
-    form = regressor(base.robot, motion.x[places], motion.v[places], motion.a[places], parameters=base)
-    ok = places.copy()
-    ok[places] = ~failed(form.flags)
-    Y[ok] = form.Y[ok[places]]
+    posed = motion.part(motion.ok)
+    form = regressor(base.robot, posed.x, posed.v, posed.a, parameters=base)
+    ok = motion.ok.copy()
+    ok[motion.ok] = ~failed(form.flags)
+    Y[ok] = form.Y[ok[motion.ok]]
     factor = samples.preparation.decimation or 1
     return decimated(_projected(samples, motion, Y), factor), _windows(ok, factor)
 

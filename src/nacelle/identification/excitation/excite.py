@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.limits import MARGIN, Limits, limits
+from nacelle.identification.excitation.limits import MARGIN, Limits, limits, positive_numbers
 from nacelle.identification.excitation.motions import Harmonics, functions
 from nacelle.identification.excitation.optimise import (
     CRITERIA,
@@ -213,7 +213,7 @@ def excitation_problem(
         center=reference_pose(robot) if center is None else center,
         functions=functions(kind, length, harmonics),
         limits=made,
-        sigma=_NOISE * made.force if noise is None else _noise(robot, noise),
+        sigma=_NOISE * made.force if noise is None else positive_numbers(robot, "noise", noise),
         smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
         count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
         columns=np.ones(len(base)),
@@ -312,19 +312,6 @@ def _positive(value: Any, name: str, unit: str) -> float:
     if not (math.isfinite(number) and number > 0.0):
         raise IdentificationError(f"the {name} must be above zero, got {number:g} {unit}")
     return number
-
-
-def _noise(robot: Robot, noise: Any) -> Array:
-    try:
-        sigma = np.broadcast_to(np.asarray(noise, dtype=float), (len(robot.actuators),)).copy()
-    except (TypeError, ValueError):
-        raise IdentificationError(
-            f"the noise is one number or one for each of the {len(robot.actuators)} actuators, got {noise!r}"
-        ) from None
-    if not np.all(sigma > 0.0):
-        name = robot.actuators[int(np.argmin(sigma))].name
-        raise IdentificationError(f"the noise of {name} must be above zero, got {np.min(sigma):g}")
-    return sigma
 
 
 def _duration(robot: Robot, made: Limits, harmonics: int) -> float:

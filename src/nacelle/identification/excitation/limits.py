@@ -66,29 +66,32 @@ class Limits:
     origin: Mapping[str, str] = field(default_factory=dict)
 
 
-def _given(robot: Robot, name: str, value: Any, default: Array) -> Array:
-    """A limit of all actuators, as given or by default; its name is that of its quantity.
+def positive_numbers(robot: Robot, name: str, value: Any, quantity: str = "") -> Array:
+    """Numbers of all actuators (actuators,), of one number or one for each.
+
+    Args:
+        robot: the robot.
+        name: what they are, for messages.
+        value: as given.
+        quantity: whose unit is said; none if it is empty.
 
     Raises:
-        IdentificationError: if it cannot be used.
+        IdentificationError: if they are not as many, or not above zero.
     """
-    if value is None:
-        return default
+    count = len(robot.actuators)
     try:
-        limit = np.broadcast_to(np.asarray(value, dtype=float), default.shape).copy()
+        numbers = np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
     except (TypeError, ValueError):
         raise IdentificationError(
-            f"the {name} limit is one number or one for each of the {len(default)} actuators, got {value!r}"
+            f"the {name} is one number or one for each of the {count} actuators, got {value!r}"
         ) from None
-    for actuator, revolute, number in zip(
-        robot.actuators, robot.revolute_actuators, limit.tolist(), strict=True
-    ):
+    for actuator, revolute, number in zip(robot.actuators, robot.revolute_actuators, numbers, strict=True):
         if not number > 0.0:
-            unit = QUANTITIES[axis_quantity(name, angular=revolute)].si.replace("*", " ")
+            unit = f" {QUANTITIES[axis_quantity(quantity, angular=revolute)].si}" if quantity else ""
             raise IdentificationError(
-                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit}"
+                f"the {name} of {actuator.name} must be above zero, got {number:g}{unit.replace('*', ' ')}"
             )
-    return limit
+    return numbers
 
 
 def limits(
@@ -123,11 +126,15 @@ def limits(
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
     described = np.array([[a.speed, a.force] for a in robot.actuators]).T
     usual: Array = np.sqrt(g * robot.size) / rotating
-    own_speed = _given(robot, "speed", speed, _first(described[0], usual))
-    given_force = _given(robot, "force", force, described[1])
+
+    def limit(quantity: str, value: Any, default: Array) -> Array:
+        return default if value is None else positive_numbers(robot, f"{quantity} limit", value, quantity)
+
+    own_speed = limit("speed", speed, _first(described[0], usual))
+    given_force = limit("force", force, described[1])
     with np.errstate(all="ignore"):
         reached = _first(given_force / inertia, 2.0 * g / rotating)
-    own_acceleration = _given(robot, "acceleration", acceleration, reached)
+    own_acceleration = limit("acceleration", acceleration, reached)
     own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
@@ -240,33 +247,27 @@ class ConstraintForm(NamedTuple):
 
 def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
     """How values and forces of a robot become uses of limits."""
-    actuators = [a.name for a in robot.actuators]
-    factor: list[float] = [*(1.0 / made.speed), *(1.0 / made.acceleration)]
-    offset = [0.0] * len(factor)
-    symmetric = [True] * len(factor)
-    labels = [("speed", name) for name in actuators] + [("acceleration", name) for name in actuators]
+    # Of every limit its kind and name, the factor, the offset, and whether it is for both signs.
+    rows: list[tuple[tuple[str, str], float, float, bool]] = []
+
+    def limit_actuators(kind: str, largest: Array) -> None:
+        for actuator, most in zip(robot.actuators, largest, strict=True):
+            rows.append(((kind, actuator.name), 1.0 / most, 0.0, True))
+
+    limit_actuators("speed", made.speed)
+    limit_actuators("acceleration", made.acceleration)
     for limit in bounded_coordinates(robot):
         both = limit.kind != "spherical" and bool(np.all(np.isfinite(limit.pair)))
-        factor.append(1.0 / (1.0 - 2.0 * made.margin if both else 1.0 - made.margin))
-        offset.append(0.0)
-        symmetric.append(both)
-        labels.append(("position", limit.name.partition(" is at ")[0]))
+        factor = 1.0 / (1.0 - 2.0 * made.margin if both else 1.0 - made.margin)
+        rows.append((("position", limit.name.partition(" is at ")[0]), factor, 0.0, both))
     # What falls to a limit is used by 0 where it is as at the centre by default, by 1 at the limit.
     falling = [("leg margin", name) for name in margin_names(mechanism_of(robot))]
     falling.append(("conditioning", "J_r^-1"))
     for least, label in zip([*made.leg_margins, made.conditioning], falling, strict=True):
         fall = _FALL if label[0] == "conditioning" else _FALL**2
-        factor.append(-1.0 / ((fall - 1.0) * least))
-        offset.append(fall / (fall - 1.0))
-        symmetric.append(False)
-        labels.append(label)
+        rows.append((label, -1.0 / ((fall - 1.0) * least), fall / (fall - 1.0), False))
     if mechanism_of(robot).layout.angular is not None:
-        factor.append(1.0 / _ANGLE)
-        offset.append(0.0)
-        symmetric.append(True)
-        labels.append(("orientation", "the platform"))
-    factor += (1.0 / made.force).tolist()
-    offset += [0.0] * len(actuators)
-    symmetric += [True] * len(actuators)
-    labels += [("force", name) for name in actuators]
-    return ConstraintForm(np.array(factor), np.array(offset), np.array(symmetric), labels)
+        rows.append((("orientation", "the platform"), 1.0 / _ANGLE, 0.0, True))
+    limit_actuators("force", made.force)
+    labels, *numbers = zip(*rows, strict=True)
+    return ConstraintForm(*(np.array(column) for column in numbers), list(labels))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.errors import MeasurementError
+from nacelle.errors import IdentificationError, MeasurementError
 from nacelle.identification.data.checks.check import check_reach
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
 from nacelle.identification.data.checks.findings import Findings, finding
@@ -211,7 +211,7 @@ def test_what_forbids_an_estimate() -> None:
     assert len(caught.value.problems) == 2
     findings.raise_for_errors(["sign"])
     findings.raise_for_errors(["all"])
-    with pytest.raises(ValueError, match="no kind of finding: sing"):
+    with pytest.raises(IdentificationError, match="no kind of finding: sing"):
         findings.raise_for_errors(["sing"])
     assert str(Findings("run.csv", ())) == "run.csv: no faults found"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.errors import MeasurementError, Problem
+from nacelle.errors import IdentificationError, MeasurementError, Problem
 from nacelle.identification.data.measurement import Measurement
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
@@ -123,11 +123,13 @@ class Findings(Shown):
 
         Raises:
             MeasurementError: with a problem for each finding that is an error and not overruled.
-            ValueError: if `allow` has a kind that there is not.
+            IdentificationError: if `allow` has a kind that there is not.
         """
         unknown = sorted(set(allow) - {*KINDS, "all"})
         if unknown:
-            raise ValueError(f"no kind of finding: {', '.join(unknown)}; there are {', '.join(KINDS)}, all")
+            raise IdentificationError(
+                f"no kind of finding: {', '.join(unknown)}; there are {', '.join(KINDS)}, all"
+            )
         if "all" in allow:
             return
         left = [e for e in self.entries if e.severity == "error" and e.kind not in allow]

@@ -31,9 +31,9 @@ from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, offset_columns
 from nacelle.identification.data.filters import lagged_products
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.identification.data.poses import encoder_gaps
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, unwound
+from nacelle.tree.actuation import actuator_scales
 
 # Deviations from which on a shift is reported.
 _BELIEVED = 5.0
@@ -60,8 +60,7 @@ def zeros_of_gaps(judge: Judge, correction: Correction) -> Array:
     if m == n or np.mean(~good) > _LOST:
         return zeros
     units = actuator_scales(robot)
-    own = inverse_kinematics(robot, path.x[good], limits=False).actuators
-    e = (unwound(robot, path.q[good], own) - own) / units
+    e = encoder_gaps(robot, path.x[good], path.q[good])
     J = jacobian(robot, path.x[good]).inverse / units[:, None]
     N = np.eye(m) - J @ np.linalg.pinv(J)
     best = np.sum(e**2)
