@@ -106,6 +106,18 @@ def file_errors(path: Path, kind: str, damaged: str, hint: str, *faults: type[Ex
         raise unreadable(path, f"{damaged}: {what}", hint) from None
 
 
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """All that is in nested mappings and lists, with its names: NAME.FIELD, NAME[0]."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _leaves(f"{name}.{key}", entry)
+    elif isinstance(value, list):
+        for k, entry in enumerate(value):
+            yield from _leaves(f"{name}[{k}]", entry)
+    else:
+        yield name, value
+
+
 def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
     """The recording of named arrays: vectors are columns, matrices (N, k) columns NAME[0] ... NAME[k-1].
 
@@ -181,18 +193,10 @@ def open_mat(path: Path) -> Recording:
         except NotImplementedError:
             # So scipy refuses files of version 7.3, which are HDF5.
             raise unreadable(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
-    arrays: dict[str, Array] = {}
-    _collect("", {name: value for name, value in variables.items() if not name.startswith("__")}, arrays)
-    return from_arrays(path, arrays)
-
-
-def _collect(name: str, value: Any, arrays: dict[str, Array]) -> None:
-    """Gather arrays of numbers from a variable and the fields of its structures."""
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            _collect(f"{name}.{key}" if name else key, entry, arrays)
-    elif isinstance(value, np.ndarray):
-        arrays[name] = value
+    entries = [
+        entry for name in variables if not name.startswith("__") for entry in _leaves(name, variables[name])
+    ]
+    return from_arrays(path, {name: value for name, value in entries if isinstance(value, np.ndarray)})
 
 
 # ---- numPy's archives of arrays
@@ -353,8 +357,9 @@ def open_mcap(path: Path) -> Recording:
                 content["stamp"] = (stamped - stamp) * 1e-9
             else:
                 content = json.loads(message.data)
-            for name, number in _message_numbers(channel.topic, content):
-                entries.setdefault(name, {})[row] = number
+            for name, value in _leaves(channel.topic, content):
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    entries.setdefault(name, {})[row] = float(value)
     if not entries:
         topics = f"; {', '.join(sorted(others)[:5])} have another encoding" if others else ""
         raise unreadable(
@@ -378,18 +383,6 @@ def _joint_state(path: Path, topic: str, row: int, data: bytes) -> tuple[int, di
         raise unreadable(
             path, f"message {row + 1} of {topic} is no {SCHEMA}: {fault}", "log it again"
         ) from None
-
-
-def _message_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """All numbers of a message with their names."""
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            yield from _message_numbers(f"{name}.{key}", entry)
-    elif isinstance(value, list):
-        for k, entry in enumerate(value):
-            yield from _message_numbers(f"{name}[{k}]", entry)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield name, float(value)
 
 
 def _message_column(entries: dict[int, float], count: int) -> Array:

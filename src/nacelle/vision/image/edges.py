@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +55,7 @@ _LEAST_POINTS = 4
 _CLEAR = 4.0
 
 
-class Picture:
+class Picture(NamedTuple):
     """An image with its place in that of the camera.
 
     Attributes:
@@ -62,23 +63,16 @@ class Picture:
         corner: pixel of the camera at the first pixel.
     """
 
-    def __init__(self, values: Array, corner: Pixel = FIRST_PIXEL) -> None:
-        self.values, self.corner = values, corner
+    values: Array
+    corner: Pixel = FIRST_PIXEL
 
     def at(self, pixels: Array) -> Array:
         """Values (...) between pixels (..., 2), bilinear; NaN outside."""
-        u, v = pixels[..., 0] - self.corner.u, pixels[..., 1] - self.corner.v
-        height, width = self.values.shape
-        with np.errstate(invalid="ignore"):
-            inside = (u >= 0.0) & (v >= 0.0) & (u <= width - 1.0) & (v <= height - 1.0)
-        u, v = np.where(inside, u, 0.0), np.where(inside, v, 0.0)
-        i = np.minimum(v.astype(int), max(height - 2, 0))
-        j = np.minimum(u.astype(int), max(width - 2, 0))
-        below, right = np.minimum(i + 1, height - 1), np.minimum(j + 1, width - 1)
-        a, b, image = v - i, u - j, self.values
-        upper = (1.0 - b) * image[i, j] + b * image[i, right]
-        lower = (1.0 - b) * image[below, j] + b * image[below, right]
-        return np.where(inside, (1.0 - a) * upper + a * lower, np.nan)
+        from scipy.ndimage import map_coordinates
+
+        # What has no place is put outside.
+        place = np.nan_to_num(np.moveaxis(pixels - self.corner, -1, 0)[::-1], nan=-1.0)
+        return np.asarray(map_coordinates(self.values, place, float, order=1, cval=np.nan))
 
 
 def searched_normals(

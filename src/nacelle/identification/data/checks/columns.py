@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from nacelle.identification.data.checks.judge import (
     Correction,
     HypothesisFit,
     Judge,
-    as_read,
     exchanged,
     rescaled,
 )
@@ -116,27 +116,38 @@ def _names(robot: Robot) -> list[str]:
 
 def _corrections(measurement: Measurement) -> Iterator[Correction]:
     """All corrections of one fault."""
-    robot = measurement.robot
-    m = len(robot.actuators)
-    column = [measurement.source.column(name) for name in _names(robot)]
-    for i, j in rough_encoders(measurement):
-        words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
-        hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
-        known = measurement.source.conversions
-        first, second = (known.get(_names(robot)[k], IDENTITY_CONVERSION) for k in (i, j))
-        yield replace(exchanged(m, i, j, first, second), kind="swapped", words=words, hint=hint)
-    for i in range(2 * m):
-        for j in range(i + 1, m if i < m else 2 * m):
-            words = f"columns {column[i]} and {column[j]} are swapped"
-            hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
-            yield replace(exchanged(m, i, j), kind="swapped", words=words, hint=hint)
+    robot, source = measurement.robot, measurement.source
+    m, names = len(robot.actuators), _names(robot)
+    column = [source.column(name) for name in names]
+    pairs = [(*pair, ": an encoder and a force") for pair in rough_encoders(measurement)]
+    pairs += [(*pair, "") for first in (0, m) for pair in combinations(range(first, first + m), 2)]
+    for i, j, kinds in pairs:
+        # The numbers of columns of one kind are converted alike.
+        known = [source.conversions.get(names[k], IDENTITY_CONVERSION) for k in (i, j)] if kinds else []
+        message = f"columns {column[i]} and {column[j]} are swapped{kinds}"
+        hint = f"take {column[j]} for {names[i]} and the other way round"
+        yield replace(exchanged(m, i, j, *known), kind="swapped", words=message, hint=hint)
     for k in range(2 * m):
-        words = f"column {column[k]} has the wrong sign"
-        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=words, hint=f"sign: -1 for {column[k]}")
-    for what, columns in _groups(m):
-        words = f"all {what} have the wrong sign"
-        yield replace(rescaled(m, columns, -1.0), kind="sign", words=words, hint="sign: -1 for all of them")
-    yield from _units(measurement, column)
+        message = f"column {column[k]} has the wrong sign"
+        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=message, hint=f"sign: -1 for {column[k]}")
+    groups = (("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m))))
+    for name, columns in groups:
+        message = f"all {name} have the wrong sign"
+        yield replace(rescaled(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them")
+    factors = [_factors(robot, k) for k in range(2 * m)]
+    scaled = [((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)]
+    for name, columns in groups if m > 1 else ():
+        common = {f: unit for f, unit in factors[columns[0]].items() if all(f in factors[k] for k in columns)}
+        scaled.append((columns, f"all {name} are", name, common))
+    scaled.append(((2 * m,), f"column {column[-1]} is", column[-1], {1e-3: "ms for s", 1e3: "s for ms"}))
+    for columns, subject, name, units in scaled:
+        for factor, unit in units.items():
+            ratio = f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
+            changed = rescaled(m, columns, factor)
+            if columns == (2 * m,):
+                changed = replace(changed, pace=factor)
+            message, hint = f"{subject} too {ratio}: {unit}", f"check the unit of {name}"
+            yield replace(changed, kind="unit", words=message, hint=hint)
 
 
 def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
@@ -150,49 +161,6 @@ def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
         for j in range(m, 2 * m):
             if roughness[i] > _ROUGHER * roughness[j]:
                 yield i, j
-
-
-def _groups(m: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Columns that may be wrong together."""
-    return ("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m)))
-
-
-def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
-    """Corrections of units, of one column and of all of a kind."""
-    robot = measurement.robot
-    m = len(robot.actuators)
-    factors = [_factors(robot, k) for k in range(2 * m)]
-    for k in range(2 * m):
-        for factor, words in factors[k].items():
-            text = f"column {column[k]} is too {_ratio(factor)}: {words}"
-            yield replace(
-                rescaled(m, (k,), factor), kind="unit", words=text, hint=f"check the unit of {column[k]}"
-            )
-    for what, columns in _groups(m):
-        if len(columns) == 1:
-            continue
-        common = [f for f in factors[columns[0]] if all(f in factors[k] for k in columns)]
-        for factor in common:
-            words = factors[columns[0]][factor]
-            text = f"all {what} are too {_ratio(factor)}: {words}"
-            yield replace(
-                rescaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
-            )
-
-    for factor, words in ((1e-3, "ms for s"), (1e3, "s for ms")):
-        text = f"column {column[-1]} is too {_ratio(factor)}: {words}"
-        yield replace(
-            as_read(m),
-            pace=factor,
-            kind="unit",
-            columns=(2 * m,),
-            words=text,
-            hint=f"check the unit of {column[-1]}",
-        )
-
-
-def _ratio(factor: float) -> str:
-    return f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
 
 
 def _factors(robot: Robot, k: int) -> dict[float, str]:
