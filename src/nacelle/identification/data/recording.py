@@ -193,10 +193,9 @@ def open_mat(path: Path) -> Recording:
         except NotImplementedError:
             # So scipy refuses files of version 7.3, which are HDF5.
             raise unreadable(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
-    entries = [
-        entry for name in variables if not name.startswith("__") for entry in _leaves(name, variables[name])
-    ]
-    return from_arrays(path, {name: value for name, value in entries if isinstance(value, np.ndarray)})
+    named = {name: value for name, value in variables.items() if not name.startswith("__")}
+    leaves = (leaf for variable in named.items() for leaf in _leaves(*variable))
+    return from_arrays(path, {name: value for name, value in leaves if isinstance(value, np.ndarray)})
 
 
 # ---- numPy's archives of arrays

@@ -32,7 +32,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nacelle.errors import CalibrationError
+from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.motion import States
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
@@ -42,8 +42,9 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors, anchor_names
+from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
 from nacelle.vision.observer.process import Displacer
+from nacelle.vision.observer.settings import per_twist
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
 LENS = ("focal x", "focal y", "centre x", "centre y", "k1", "k2", "p1", "p2", "k3")
@@ -136,6 +137,30 @@ def _by_lens(camera: Camera, pixels: Array, a: Array) -> Array:
 # ---- all edges of all sightings as one system of least squares
 
 
+@dataclass(frozen=True)
+class CameraUnknowns:
+    """What is unknown beside the camera's pose.
+
+    Attributes:
+        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
+        anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
+        poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
+    """
+
+    lens: tuple[str, ...] = ()
+    anchors: float = 0.0
+    poses: float = 0.0
+
+    def lens_names(self) -> tuple[str, ...]:
+        """The single names of the lens's unknown numbers."""
+        kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
+        names = [name for given in self.lens for name in kinds.get(given, (given,))]
+        for name in names:
+            if name not in LENS:
+                raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
+        return tuple(dict.fromkeys(names))
+
+
 POSE = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the camera's displacements, in camera axes."""
 
@@ -178,11 +203,7 @@ class Bundle:
         robot: Robot,
         cylinders: Sequence[Cylinder],
         sightings: Sequence[Sighting],
-        *,
-        lens: Sequence[str] = (),
-        anchors: Anchors = (),
-        anchor_sigma: float = 0.0,
-        poses: Array | None = None,
+        unknowns: CameraUnknowns,
     ) -> None:
         """Keep the problem.
 
@@ -190,20 +211,19 @@ class Bundle:
             robot: the robot.
             cylinders: that the edges' numbers refer to.
             sightings: what was seen, where.
-            lens: names in `LENS` that are unknown.
-            anchors: displacements of anchors that are unknown.
-            anchor_sigma: their standard deviation, m.
-            poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
+            unknowns: what is unknown beside the camera's pose.
         """
         self.robot, self.sightings = robot, tuple(sightings)
-        self._sight = Sight(robot, cylinders, anchors)
+        self._anchors: Anchors = anchors_of(robot) if unknowns.anchors > 0.0 else ()
+        self._anchor_sigma = unknowns.anchors
+        self._sight = Sight(robot, cylinders, self._anchors)
+        lens = unknowns.lens_names()
         self._lens = [LENS.index(name) for name in lens]
-        self._anchors, self._anchor_sigma = anchors, anchor_sigma
-        self._pose_sigma = poses
+        # Standard deviations (n,) of the given poses along the reduced twist; None: exact.
+        self._pose_sigma = per_twist(robot, unknowns.poses) if unknowns.poses > 0.0 else None
         self._displaced = Displacer(robot)
-        n = robot.motion.n
-        self._n = n if poses is not None else 0
-        self.names = (*POSE, *lens, *anchor_names(robot, anchors))
+        self._n = 0 if self._pose_sigma is None else robot.motion.n
+        self.names = (*POSE, *lens, *anchor_names(robot, self._anchors))
         self.count = len(self.names) + self._n * len(self.sightings)
 
     def units(self, camera: Camera) -> Array:

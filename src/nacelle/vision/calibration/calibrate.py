@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.errors import CalibrationError, did_you_mean
+from nacelle.errors import CalibrationError
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
@@ -41,15 +41,13 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, quat_from_vector, rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.bundle import LENS, Bundle, EdgePoints, Point, Sighting, System
+from nacelle.vision.calibration.bundle import Bundle, CameraUnknowns, EdgePoints, Point, Sighting, System
 from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measure import look
-from nacelle.vision.observer.anchors import Anchors, anchors_of
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.settings import per_twist
 from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
 from nacelle.vision.observer.update import quantile
 from nacelle.vision.placing import sphere_directions
@@ -126,30 +124,6 @@ _ROUNDS = 8
 _WORSE = 0.2
 
 
-@dataclass(frozen=True)
-class CameraUnknowns:
-    """What is unknown beside the camera's pose.
-
-    Attributes:
-        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
-        anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
-        poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
-    """
-
-    lens: tuple[str, ...] = ()
-    anchors: float = 0.0
-    poses: float = 0.0
-
-    def lens_names(self) -> tuple[str, ...]:
-        """The single names of the lens's unknown numbers."""
-        kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
-        names = [name for given in self.lens for name in kinds.get(given, (given,))]
-        for name in names:
-            if name not in LENS:
-                raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
-        return tuple(dict.fromkeys(names))
-
-
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A calibrated camera.
@@ -220,22 +194,8 @@ def calibrated(
     wanted = unknowns or CameraUnknowns()
     cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
     _check(robot, sightings, cylinders, wanted)
-    anchors: Anchors = anchors_of(robot) if wanted.anchors > 0.0 else ()
-    poses = per_twist(robot, wanted.poses) if wanted.poses > 0.0 else None
-
-    def bundle_of(used: Sequence[Sighting]) -> Bundle:
-        return Bundle(
-            robot,
-            cylinders,
-            used,
-            lens=wanted.lens_names(),
-            anchors=anchors,
-            anchor_sigma=wanted.anchors,
-            poses=poses,
-        )
-
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
-    bundle = bundle_of(sightings)
+    bundle = Bundle(robot, cylinders, sightings, wanted)
     point, system = _best(bundle, guesses)
     total = sum(len(sighting.edges) for sighting in sightings)
     kept = [list(range(len(sighting.edges))) for sighting in sightings]
@@ -247,7 +207,7 @@ def calibrated(
         kept = [[e for i, e in enumerate(own) if (k, i) not in bad] for k, own in enumerate(kept)]
         pairs = zip(sightings, kept, strict=True)
         used = [replace(one, edges=tuple(one.edges[e] for e in own)) for one, own in pairs]
-        bundle = bundle_of(used)
+        bundle = Bundle(robot, cylinders, used, wanted)
         point, system = _fitted(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
     everything = {(k, i) for k, one in enumerate(sightings) for i in range(len(one.edges))}
     left_out = sorted(everything - {(k, e) for k, own in enumerate(kept) for e in own})
@@ -430,12 +390,8 @@ def rehearse_calibration(
     start = Pose(rotation_quat(quat_from_vector(turn)) @ camera.pose.R, camera.pose.p + middle * way)
     result = calibrated(robot, sightings, camera.placed(start))
     there = result.camera.pose
-    error = np.concatenate(
-        [
-            camera.pose.R.T @ (there.p - camera.pose.p),
-            log_rotation(camera.pose.R.T @ there.R),
-        ]
-    )
+    across, turned = camera.pose.R.T @ (there.p - camera.pose.p), camera.pose.R.T @ there.R
+    error = np.concatenate([across, log_rotation(turned)])
     edges = sum(len(sighting.edges) for sighting in sightings)
     return CalibrationRehearsal(result, error, np.array([one.x for one in sightings]), edges)
 

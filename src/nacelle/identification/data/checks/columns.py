@@ -122,7 +122,7 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     pairs = [(*pair, ": an encoder and a force") for pair in rough_encoders(measurement)]
     pairs += [(*pair, "") for first in (0, m) for pair in combinations(range(first, first + m), 2)]
     for i, j, kinds in pairs:
-        # The numbers of columns of one kind are converted alike.
+        # Of columns of one kind the signals are exchanged, of others the numbers of the file.
         known = [source.conversions.get(names[k], IDENTITY_CONVERSION) for k in (i, j)] if kinds else []
         message = f"columns {column[i]} and {column[j]} are swapped{kinds}"
         hint = f"take {column[j]} for {names[i]} and the other way round"
@@ -135,7 +135,9 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
         message = f"all {name} have the wrong sign"
         yield replace(rescaled(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them")
     factors = [_factors(robot, k) for k in range(2 * m)]
-    scaled = [((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)]
+    scaled: list[tuple[tuple[int, ...], str, str, dict[float, str]]] = [
+        ((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)
+    ]
     for name, columns in groups if m > 1 else ():
         common = {f: unit for f, unit in factors[columns[0]].items() if all(f in factors[k] for k in columns)}
         scaled.append((columns, f"all {name} are", name, common))
