@@ -60,8 +60,8 @@ class Cylinder:
 
     def placed(self, R: Array, p: Array) -> tuple[Array, Array]:
         """Both ends in the base from the poses of bodies R (..., bodies, 3, 3), p (..., bodies, 3), m."""
-        turn, origin = R[..., self.body, :, :], p[..., self.body, :]
-        return np.asarray(turn @ self.A + origin), np.asarray(turn @ self.B + origin)
+        rotation, origin = R[..., self.body, :, :], p[..., self.body, :]
+        return np.asarray(rotation @ self.A + origin), np.asarray(rotation @ self.B + origin)
 
 
 def robot_solids(robot: Robot) -> list[list[Solid]]:

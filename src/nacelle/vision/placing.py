@@ -87,6 +87,6 @@ def sphere_directions(count: int) -> Array:
     """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     k = np.arange(count) + 0.5
     height = 1.0 - 2.0 * k / count
-    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - height * height)
-    return np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=-1)
+    return np.stack([across * np.cos(angle), across * np.sin(angle), height], axis=-1)

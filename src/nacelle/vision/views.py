@@ -171,7 +171,7 @@ class CylinderView:
     @property
     def reason(self) -> str:
         """What is wrong, in words; empty if nothing is."""
-        return "; ".join(words for flag, words in WORDS.items() if self.flags & flag)
+        return "; ".join(message for flag, message in WORDS.items() if self.flags & flag)
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,6 +133,6 @@ def packed_order(length: int) -> int:
 
 
 def _triangle(n: int) -> tuple[list[int], list[int], Array]:
-    places = [(i, j) for j in range(n) for i in range(j + 1)]
-    factors = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in places])
-    return [i for i, _ in places], [j for _, j in places], factors
+    entries = [(i, j) for j in range(n) for i in range(j + 1)]
+    factors = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in entries])
+    return [i for i, _ in entries], [j for _, j in entries], factors

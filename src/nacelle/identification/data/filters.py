@@ -89,8 +89,8 @@ def band(q: Array, rate: float) -> float:
     for column in counted.T:
         total = float(np.sum(column))
         if total > 0.0:
-            place = int(np.searchsorted(np.cumsum(column), _POWER * total))
-            highest.append(float(frequency[min(place, len(frequency) - 1)]))
+            index = int(np.searchsorted(np.cumsum(column), _POWER * total))
+            highest.append(float(frequency[min(index, len(frequency) - 1)]))
     return max(highest)
 
 
@@ -126,15 +126,15 @@ def decimated(signals: Array, factor: int) -> Array:
     if factor == 1:
         return signals
     coefficients = decimation_filter(factor)
-    places = decimated_places(len(signals), factor)
-    starts = places - HALF_LENGTH * factor
+    centres = decimated_places(len(signals), factor)
+    starts = centres - HALF_LENGTH * factor
     columns = starts[:, None] + np.arange(len(coefficients))
-    ends = len(coefficients) * np.arange(len(places) + 1)
+    ends = len(coefficients) * np.arange(len(centres) + 1)
     filters = csr_array(
-        (np.tile(coefficients, len(places)), columns.ravel(), ends), shape=(len(places), len(signals))
+        (np.tile(coefficients, len(centres)), columns.ravel(), ends), shape=(len(centres), len(signals))
     )
     flat = filters @ signals.reshape(len(signals), -1)
-    return np.asarray(flat.reshape(len(places), *signals.shape[1:]))
+    return np.asarray(flat.reshape(len(centres), *signals.shape[1:]))
 
 
 def decimated_places(count: int, factor: int) -> Array:

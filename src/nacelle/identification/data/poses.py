@@ -58,9 +58,9 @@ class NacelleMotion:
     a: Array
     ok: Array
 
-    def part(self, places: Array | slice) -> NacelleMotion:
+    def part(self, chosen: Array | slice) -> NacelleMotion:
         """Some of the samples."""
-        return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
+        return NacelleMotion(self.x[chosen], self.v[chosen], self.a[chosen], self.ok[chosen])
 
 
 def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -> NacelleMotion:
@@ -100,8 +100,8 @@ def path_poses(robot: Robot, q: Array) -> Array:
     first = reference_pose(robot)
     x = np.full((len(q), first.size), np.nan)
     for begin in range(0, len(q), _BLOCK):
-        wanted = q[begin : begin + _BLOCK]
-        solution = poses_near(robot, wanted, np.broadcast_to(first, (len(wanted), first.size)))
+        block = q[begin : begin + _BLOCK]
+        solution = poses_near(robot, block, np.broadcast_to(first, (len(block), first.size)))
         x[begin : begin + _BLOCK] = solution
         good = np.flatnonzero(np.all(np.isfinite(solution), axis=1))
         if good.size:

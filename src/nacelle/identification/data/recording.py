@@ -204,8 +204,8 @@ def open_mat(path: Path) -> Recording:
 def open_npz(path: Path) -> Recording:
     """Read all arrays of numbers; pickled objects are refused."""
     faults = ValueError, EOFError, zipfile.BadZipFile, AttributeError
-    words = "not an npz file of plain arrays", "write it by numpy.savez"
-    with file_errors(path, "npz file", *words, *faults), np.load(path, allow_pickle=False) as archive:
+    texts = "not an npz file of plain arrays", "write it by numpy.savez"
+    with file_errors(path, "npz file", *texts, *faults), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     return from_arrays(path, arrays)
 
@@ -334,7 +334,7 @@ def open_mcap(path: Path) -> Recording:
     entries: dict[str, dict[int, float]] = {}
     start: int | None = None
     stamp: int | None = None
-    others = set()
+    other_topics = set()
     faults = McapError, ValueError
     with (
         file_errors(path, "MCAP file", "not an MCAP file", "name an MCAP file", *faults),
@@ -343,7 +343,7 @@ def open_mcap(path: Path) -> Recording:
         for schema, channel, message in make_reader(stream).iter_messages():
             states = channel.message_encoding == "cdr" and schema is not None and schema.name == SCHEMA
             if channel.message_encoding != "json" and not states:
-                others.add(channel.topic)
+                other_topics.add(channel.topic)
                 continue
             start = message.log_time if start is None else start
             row = counts.setdefault(channel.topic, 0)
@@ -360,7 +360,7 @@ def open_mcap(path: Path) -> Recording:
                 if isinstance(value, int | float) and not isinstance(value, bool):
                     entries.setdefault(name, {})[row] = float(value)
     if not entries:
-        topics = f"; {', '.join(sorted(others)[:5])} have another encoding" if others else ""
+        topics = f"; {', '.join(sorted(other_topics)[:5])} have another encoding" if other_topics else ""
         raise unreadable(
             path,
             f"no messages in JSON and no joint states of ROS 2{topics}",

@@ -103,14 +103,14 @@ def _magnitudes(base: BaseParameters) -> Array:
     """A size for every chosen parameter: its value, or what its body would have for a zero."""
     values = np.abs(base.choice.values)
     names = base.choice.names
-    place = {name: k for k, name in enumerate(names)}
+    index = {name: k for k, name in enumerate(names)}
     sizes = values.copy()
     length = base.robot.size
     for k, name in enumerate(names):
         body, _, kind = name.rpartition(".")
         if kind not in INERTIA_NAMES:
             continue
-        mass = values[place[f"{body}.m"]] if f"{body}.m" in place else 0.0
+        mass = values[index[f"{body}.m"]] if f"{body}.m" in index else 0.0
         first = kind.startswith("m") and kind != "m"
         typical = mass * (1.0 if kind == "m" else (0.1 * length if first else (0.1 * length) ** 2))
         sizes[k] = max(values[k], typical)
@@ -139,10 +139,10 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
         D: A^-1 in the units of the parameters (parameters, k).
     """
     alike = D @ moment_covariance(data, residuals, P, Q) @ D.T
-    own = np.diag(alike)
+    variances = np.diag(alike)
     apart = np.einsum("ik,kl,il->i", D, _product_covariance(data, residuals, Q), D)
     with np.errstate(divide="ignore", invalid="ignore"):
-        growth = np.sqrt(np.where(apart > own, apart / own, 1.0))
+        growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
     growth = np.where(np.isfinite(growth), growth, 1.0)
     return np.asarray(alike * np.outer(growth, growth))
 
@@ -168,10 +168,10 @@ def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) ->
     width = Q.shape[2]
     B, white = np.zeros((2, width, width))
     for part in data.parts():
-        now = Q[part]
-        for lag, R in enumerate(covariances[: len(now)]):
-            weighted = np.einsum("tik,ij->tjk", now[: len(now) - lag], R)
-            term = weighted.reshape(-1, width).T @ now[lag:].reshape(-1, width)
+        instruments = Q[part]
+        for lag, R in enumerate(covariances[: len(instruments)]):
+            weighted = np.einsum("tik,ij->tjk", instruments[: len(instruments) - lag], R)
+            term = weighted.reshape(-1, width).T @ instruments[lag:].reshape(-1, width)
             B += term if lag == 0 else term + term.T
             white += term if lag == 0 else 0.0
     return _positive(0.5 * (B + B.T), 0.5 * (white + white.T))
@@ -206,9 +206,9 @@ def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> A
             # Over both lags, l and -l: the sum of a matrix and its transpose.
             both = r.T @ _shifted(data, r, lag)
             covariances[lag] = both * freedom / pairs[lag]
-    own = _without_bias(data, r, P, Q, pairs)
+    unbiased = _without_bias(data, r, P, Q, pairs)
     for lag in range(_LAGS):
-        np.fill_diagonal(covariances[lag], own[:, lag])
+        np.fill_diagonal(covariances[lag], unbiased[:, lag])
     return covariances
 
 
@@ -457,7 +457,7 @@ class Estimator(ABC, Shown):
     def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
         width = len(data.base)
-        own = data.base.values
+        described = data.base.values
         rows = weights[..., None]
         Y = (data.Y * np.sqrt(rows)).reshape(-1, width)
         scale = np.sqrt(np.mean(Y**2, axis=0))
@@ -475,8 +475,8 @@ class Estimator(ABC, Shown):
         if self.prior is not None:
             prior = along.T @ self.prior.information(data.base) @ along
         inverse = np.linalg.inv(A + prior)
-        step = inverse @ (Q.T @ (data.force - data.Y @ own).ravel())
-        self.coef_ = own + along @ step
+        step = inverse @ (Q.T @ (data.force - data.Y @ described).ravel())
+        self.coef_ = described + along @ step
         self.residuals_ = (data.force - data.Y @ self.coef_) * data.used[:, None]
         self.noise_ = residual_deviation(data, self.residuals_)
         return _Moments(along, Q, inverse, prior, Vt[~excited])

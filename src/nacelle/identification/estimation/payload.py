@@ -266,14 +266,14 @@ def _statistic(remaining: Array, S: Array) -> tuple[float, float]:
 
 def _columns(base: BaseParameters, body: int) -> Array:
     """K_b (base parameters, 10): what the ten parameters of a body add to the base parameters."""
-    places = base.choice.columns[_TEN * (body - 1) : _TEN * body]
-    lost = [name for name, place in zip(INERTIA_NAMES, places, strict=True) if place < 0]
+    indices = base.choice.columns[_TEN * (body - 1) : _TEN * body]
+    lost = [name for name, index in zip(INERTIA_NAMES, indices, strict=True) if index < 0]
     if lost:
         raise IdentificationError(
             f"the base parameters assume {', '.join(lost)} of {base.robot.bodies[body].name!r} to be zero, "
             'which a payload need not have: assume nothing (assume="nothing", --assume nothing)'
         )
-    return np.asarray(base.K[:, places])
+    return np.asarray(base.K[:, indices])
 
 
 def _transform(frame: Pose) -> Array:

@@ -139,7 +139,7 @@ def excite(
     if not len(base):
         raise IdentificationError(f"{robot.name} has no base parameters: there is nothing to excite")
     with task("limits"):
-        made = limits(
+        bounds = limits(
             robot,
             pose,
             speed=speed,
@@ -151,7 +151,7 @@ def excite(
     problem = excitation_problem(
         robot,
         base,
-        made,
+        bounds,
         center=pose,
         kind=kind,
         harmonics=harmonics,
@@ -190,7 +190,7 @@ def excite(
 def excitation_problem(
     robot: Robot,
     base: BaseParameters,
-    made: Limits,
+    bounds: Limits,
     *,
     center: Any = None,
     kind: str = "fourier",
@@ -204,16 +204,16 @@ def excitation_problem(
     Raises:
         IdentificationError: if an option cannot be used.
     """
-    length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
-    usual = _SMOOTH * float(np.min(made.speed))
+    length = _duration(robot, bounds, harmonics) if duration is None else _positive(duration, "duration", "s")
+    usual = _SMOOTH * float(np.min(bounds.speed))
     rows = min(len(robot.actuators), robot.motion.n)
     return Design(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
         functions=functions(kind, length, harmonics),
-        limits=made,
-        sigma=_NOISE * made.force if noise is None else positive_numbers(robot, "noise", noise),
+        limits=bounds,
+        sigma=_NOISE * bounds.force if noise is None else positive_numbers(robot, "noise", noise),
         smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
         count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
         columns=np.ones(len(base)),
@@ -247,11 +247,11 @@ def _parts(
     home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
     chain = lines(problem, strokes, home)
     first, of_strokes = chain_uses(problem, chain)
-    listed = records(problem, chain)
-    path = Chain(*(stroke_line(line, motion) for line in listed))
+    spans = records(problem, chain)
+    path = Chain(*(stroke_line(line, motion) for line in spans))
     times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
     parts = (
-        ExcitationPart("strokes", path, {"strokes": listed}),
+        ExcitationPart("strokes", path, {"strokes": spans}),
         ExcitationPart("motion", trajectory, record),
     )
     return parts, largest_uses(problem, times, all_uses)
@@ -314,10 +314,10 @@ def _positive(value: Any, name: str, unit: str) -> float:
     return number
 
 
-def _duration(robot: Robot, made: Limits, harmonics: int) -> float:
+def _duration(robot: Robot, bounds: Limits, harmonics: int) -> float:
     """The duration at which a harmonic below the highest by half uses range and what limits its rate, s."""
     reach = np.where(robot.revolute_actuators, _RANGE[0], _RANGE[1] * robot.size)
-    fastest = np.minimum(np.sqrt(made.acceleration / reach), made.speed / reach)
+    fastest = np.minimum(np.sqrt(bounds.acceleration / reach), bounds.speed / reach)
     middle = 0.5 * (harmonics + 1)
     frequency = float(np.median(fastest)) / (2.0 * np.pi * middle)
     return 1.0 / min(frequency, _HIGHEST / harmonics)

@@ -130,12 +130,12 @@ def limits(
     def limit(quantity: str, value: Any, default: Array) -> Array:
         return default if value is None else positive_numbers(robot, f"{quantity} limit", value, quantity)
 
-    own_speed = limit("speed", speed, _first(described[0], usual))
+    top_speed = limit("speed", speed, _first(described[0], usual))
     given_force = limit("force", force, described[1])
     with np.errstate(all="ignore"):
         reached = _first(given_force / inertia, 2.0 * g / rotating)
-    own_acceleration = limit("acceleration", acceleration, reached)
-    own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
+    top_acceleration = limit("acceleration", acceleration, reached)
+    top_force = _first(given_force, 2.0 * (weight + inertia * top_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
         "speed": _words(speed, described[0], "sqrt(g / size)"),
@@ -155,18 +155,18 @@ def limits(
     reference = float(at_rest[2 * m + bounded + legs])
     if conditioning is not None and not conditioning > 0.0:
         raise IdentificationError(f"the conditioning limit must be above zero, got {conditioning:g}")
-    made = Limits(
-        own_speed,
-        own_acceleration,
-        own_force,
+    result = Limits(
+        top_speed,
+        top_acceleration,
+        top_force,
         float(margin),
         _KEPT * reference if conditioning is None else float(conditioning),
         np.maximum(NEAR_MARGIN, _KEPT**2 * at_margins),
         at_rest,
         origin,
     )
-    _require_centre(robot, made, weight)
-    return made
+    _require_centre(robot, result, weight)
+    return result
 
 
 def _first(values: Array, others: Array) -> Array:
@@ -174,8 +174,8 @@ def _first(values: Array, others: Array) -> Array:
     return np.where(np.isfinite(values), values, others)
 
 
-def _words(given: Any, described: Array, derived: str) -> str:
-    if given is not None:
+def _words(value: Any, described: Array, derived: str) -> str:
+    if value is not None:
         return "given"
     if np.all(np.isfinite(described)):
         return "described"
@@ -198,10 +198,10 @@ def _at_rest(robot: Robot, center: Array) -> Array:
     return np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
 
 
-def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
+def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:
     """Refuse limits within which the robot cannot even rest at the centre."""
-    form = constraint_form(robot, made)
-    uses = form.uses(np.concatenate([made.centre, weight]))
+    form = constraint_form(robot, bounds)
+    uses = form.uses(np.concatenate([bounds.centre, weight]))
     worst = int(np.argmax(uses))
     if uses[worst] < 1.0:
         return
@@ -209,13 +209,13 @@ def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
     if kind == "force":
         k = [a.name for a in robot.actuators].index(name)
         raise IdentificationError(
-            f"the force limit of {name}, {made.force[k]:.4g}, is below what holds the robot at rest at the "
+            f"the force limit of {name}, {bounds.force[k]:.4g}, is below what holds the robot at rest at the "
             f"centre, {weight[k]:.4g}: give a higher limit, or another centre"
         )
     if kind == "conditioning":
         raise IdentificationError(
-            f"the conditioning limit {made.conditioning:.4g} is above what the robot has at the centre, "
-            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * made.conditioning:.4g}: give a lower limit, or "
+            f"the conditioning limit {bounds.conditioning:.4g} is above what the robot has at the centre, "
+            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a lower limit, or "
             "another centre"
         )
     raise IdentificationError(
@@ -245,7 +245,7 @@ class ConstraintForm(NamedTuple):
         return np.where(self.symmetric, np.abs(uses), uses)
 
 
-def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
+def constraint_form(robot: Robot, bounds: Limits) -> ConstraintForm:
     """How values and forces of a robot become uses of limits."""
     # Of every limit its kind and name, the factor, the offset, and whether it is for both signs.
     rows: list[tuple[tuple[str, str], float, float, bool]] = []
@@ -254,20 +254,20 @@ def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
         for actuator, most in zip(robot.actuators, largest, strict=True):
             rows.append(((kind, actuator.name), 1.0 / most, 0.0, True))
 
-    limit_actuators("speed", made.speed)
-    limit_actuators("acceleration", made.acceleration)
+    limit_actuators("speed", bounds.speed)
+    limit_actuators("acceleration", bounds.acceleration)
     for limit in bounded_coordinates(robot):
         both = limit.kind != "spherical" and bool(np.all(np.isfinite(limit.pair)))
-        factor = 1.0 / (1.0 - 2.0 * made.margin if both else 1.0 - made.margin)
+        factor = 1.0 / (1.0 - 2.0 * bounds.margin if both else 1.0 - bounds.margin)
         rows.append((("position", limit.name.partition(" is at ")[0]), factor, 0.0, both))
     # What falls to a limit is used by 0 where it is as at the centre by default, by 1 at the limit.
     falling = [("leg margin", name) for name in margin_names(mechanism_of(robot))]
     falling.append(("conditioning", "J_r^-1"))
-    for least, label in zip([*made.leg_margins, made.conditioning], falling, strict=True):
+    for least, label in zip([*bounds.leg_margins, bounds.conditioning], falling, strict=True):
         fall = _FALL if label[0] == "conditioning" else _FALL**2
         rows.append((label, -1.0 / ((fall - 1.0) * least), fall / (fall - 1.0), False))
     if mechanism_of(robot).layout.angular is not None:
         rows.append((("orientation", "the platform"), 1.0 / _ANGLE, 0.0, True))
-    limit_actuators("force", made.force)
+    limit_actuators("force", bounds.force)
     labels, *numbers = zip(*rows, strict=True)
     return ConstraintForm(*(np.array(column) for column in numbers), list(labels))

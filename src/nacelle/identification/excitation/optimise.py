@@ -290,8 +290,8 @@ class Evaluation:
         self.value, self._slope = _BEYOND, np.zeros_like(R)
         if self.finite:
             value, slope = criterion(name, problem.stacked(R), order)
-            moved = slope[: R.shape[0] * R.shape[1]].reshape(R.shape) / np.sqrt(len(R))
-            self.value, self._slope = value, moved * problem.columns
+            row_slopes = slope[: R.shape[0] * R.shape[1]].reshape(R.shape) / np.sqrt(len(R))
+            self.value, self._slope = value, row_slopes * problem.columns
 
     def gradient(self) -> Array:
         """Of the criterion by the variables (variables,)."""
@@ -349,9 +349,9 @@ class Evaluation:
             sweep: gradients by samples for weights (M, limits) at M samples of the motion.
         """
         limit, at = np.nonzero(along)
-        one = np.zeros((len(at), len(along)))
-        one[np.arange(len(at)), limit] = along[limit, at]
-        results = sweep(one, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
+        weights = np.zeros((len(at), len(along)))
+        weights[np.arange(len(at)), limit] = along[limit, at]
+        results = sweep(weights, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
         spread = {}
         for name, result in results.items():
             spread[name] = np.zeros((*along.shape, result.shape[-1]))

@@ -231,10 +231,10 @@ class Excitation(Drawn):
         """The k-th weakest combination of base parameters in words, and how weak it is."""
         row, size = self.directions[-k], self.singular_values[-k] / self.singular_values[0]
         sign = 1.0 if row[int(np.argmax(np.abs(row)))] > 0.0 else -1.0
-        listed = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
+        indices = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
         # A step along the direction changes parameter i by its unit times the entry.
-        largest = max(abs(row[i]) * self.columns[i] for i in listed)
-        terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in listed]
+        largest = max(abs(row[i]) * self.columns[i] for i in indices)
+        terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in indices]
         return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
 
     def repeated(self, periods: int) -> Trajectory:
@@ -264,7 +264,7 @@ class Excitation(Drawn):
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""
-        made = self.limits
+        limits = self.limits
         return {
             "robot": self.robot.name,
             "strategy": self.strategy,
@@ -282,12 +282,12 @@ class Excitation(Drawn):
             "weakest": self.weakest(),
             "uses": [asdict(use) for use in self.uses],
             "limits": {
-                "speed": made.speed.tolist(),
-                "acceleration": made.acceleration.tolist(),
-                "force": made.force.tolist(),
-                "margin": made.margin,
-                "conditioning": made.conditioning,
-                "origin": dict(made.origin),
+                "speed": limits.speed.tolist(),
+                "acceleration": limits.acceleration.tolist(),
+                "force": limits.force.tolist(),
+                "margin": limits.margin,
+                "conditioning": limits.conditioning,
+                "origin": dict(limits.origin),
             },
             "parts": [
                 {"name": part.name, "duration": part.trajectory.duration, **part.record}
@@ -338,9 +338,9 @@ def made_part(record: dict[str, Any], motion: Motion) -> Trajectory:
     """The trajectory of a part from its record."""
     if "strokes" in record:
         return Chain(*(stroke_line(line, motion) for line in record["strokes"]))
-    made = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
+    basis = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
     coefficients = np.array(record["coefficients"], dtype=float)
-    return made.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
+    return basis.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
 
 
 def stroke_line(record: dict[str, Any], motion: Motion) -> Line:

@@ -53,8 +53,8 @@ Options = tuple[tuple[str, Any], ...]
 
 def bounded_coordinates(robot: Robot) -> list[Limit]:
     """The coordinates of actuators and joints that have limits, each once; of one with two the upper one."""
-    listed = {(limit.joint, limit.place): limit for limit in limits_of(robot)}
-    return list(listed.values())
+    upper = {(limit.joint, limit.place): limit for limit in limits_of(robot)}
+    return list(upper.values())
 
 
 def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
@@ -65,12 +65,12 @@ def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array)
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     v, a = dc, ddc
-    turn = mechanism.layout.angular
-    if turn is not None:
-        J = left_jacobian(c[turn])
-        w, w_dot = J @ dc[turn], J @ ddc[turn] + left_jacobian_bias(c[turn], dc[turn])
-        v = pack([*dc[: turn.start], *w, *dc[turn.stop :]])
-        a = pack([*ddc[: turn.start], *w_dot, *ddc[turn.stop :]])
+    angular = mechanism.layout.angular
+    if angular is not None:
+        J = left_jacobian(c[angular])
+        w, w_dot = J @ dc[angular], J @ ddc[angular] + left_jacobian_bias(c[angular], dc[angular])
+        v = pack([*dc[: angular.start], *w, *dc[angular.stop :]])
+        a = pack([*ddc[: angular.start], *w_dot, *ddc[angular.stop :]])
     elif has_tilts(mechanism):
         motion = coordinate_motions(robot, x, y, dc, ddc)
         v, a = motion["v"], motion["a"]
@@ -94,10 +94,10 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     values += [_position(limit, limited_step(now, limit)) for limit in bounded_coordinates(robot)]
     values += list(margins(now))
     values.append(_inverse_condition(robot, A))
-    turn = mechanism_of(robot).layout.angular
-    if turn is not None:
+    angular = mechanism_of(robot).layout.angular
+    if angular is not None:
         # Smooth at zero, where the angle itself has no derivative.
-        values.append(sqrt(dot(c[turn], c[turn]) + 1e-12))
+        values.append(sqrt(dot(c[angular], c[angular]) + 1e-12))
     return {"values": pack(values)}
 
 

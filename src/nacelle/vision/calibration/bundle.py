@@ -154,7 +154,7 @@ class CameraUnknowns:
     def lens_names(self) -> tuple[str, ...]:
         """The single names of the lens's unknown numbers."""
         kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
-        names = [name for given in self.lens for name in kinds.get(given, (given,))]
+        names = [name for kind in self.lens for name in kinds.get(kind, (kind,))]
         for name in names:
             if name not in LENS:
                 raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
@@ -250,9 +250,9 @@ class Bundle:
         point = replace(point, camera=camera, anchors=point.anchors + z[first:last])
         if self._n:
             d = point.d + z[last:].reshape(point.d.shape)
-            given = self.start(camera).x
+            nominal = self.start(camera).x
             y = self._at(point).y
-            x = np.stack([self._displaced(*each) for each in zip(given, y, d, strict=True)])
+            x = np.stack([self._displaced(*each) for each in zip(nominal, y, d, strict=True)])
             point = replace(point, x=x, d=d)
         return point
 
@@ -283,24 +283,24 @@ class Bundle:
 
     def _rows(self, point: Point, at: States, k: int, edge: Observation) -> tuple[Array, Array]:
         """Rows of one edge of sighting k."""
-        place = k, edge.cylinder, edge.side
-        frame, q = at.results["frame"][place], at.results["tangent"][place[:2]]
+        index = k, edge.cylinder, edge.side
+        frame, q = at.results["frame"][index], at.results["tangent"][index[:2]]
         n, u, m = frame
         if not q > 0.0 or not np.all(np.isfinite(frame)):
             raise CalibrationError(
                 "the camera is within a cylinder that it has seen: give another first guess"
             )
-        own = edge_rows(point.camera, edge, frame)
-        moved = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
-        parts = [own.by_normal @ moved, own.by_lens[:, self._lens]]
+        part = edge_rows(point.camera, edge, frame)
+        by_camera = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
+        parts = [part.by_normal @ by_camera, part.by_lens[:, self._lens]]
         if self._anchors:
-            parts.append(own.by_normal @ at.results["by_anchor"][place])
-        J = np.zeros((len(own.r), self.count))
+            parts.append(part.by_normal @ at.results["by_anchor"][index])
+        J = np.zeros((len(part.r), self.count))
         J[:, : len(self.names)] = np.concatenate(parts, axis=1)
         if self._n:
             first = len(self.names) + k * self._n
-            J[:, first : first + self._n] = own.by_normal @ at.results["by_pose"][place]
-        return own.r, J
+            J[:, first : first + self._n] = part.by_normal @ at.results["by_pose"][index]
+        return part.r, J
 
     def _expected(self, point: Point) -> tuple[Array, Array]:
         """Rows that anchors and poses are near what they are expected to be."""

@@ -69,7 +69,7 @@ def first_guesses(
     few = sightings[:: max(1, len(sightings) // _MOST)][:_MOST]
     candidates = _candidates(robot, cylinders, few, camera)
     options = {"cylinders": cylinder_option(cylinders)}
-    numbers = np.stack([camera_numbers(one) for one in candidates])
+    numbers = np.stack([camera_numbers(candidate) for candidate in candidates])
     cost = np.zeros(len(candidates))
     for sighting in few:
         frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results[
@@ -101,10 +101,10 @@ def _candidates(
     result = []
     for way in sphere_directions(_DIRECTIONS):
         for part in _DISTANCES:
-            one = Camera.looking(middle, middle + part * reach * way)
+            upright = Camera.looking(middle, middle + part * reach * way)
             for roll in np.arange(_ROLLS) * (2.0 * np.pi / _ROLLS):
-                R = one.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
-                result.append(camera.placed(Pose(R, one.pose.p)))
+                R = upright.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
+                result.append(camera.placed(Pose(R, upright.pose.p)))
     return result
 
 
@@ -204,13 +204,13 @@ def calibrated(
         # With half of them gone the fit itself is wrong, and says nothing of single ones.
         if not bad or sum(map(len, kept)) - len(bad) < 0.5 * total:
             break
-        kept = [[e for i, e in enumerate(own) if (k, i) not in bad] for k, own in enumerate(kept)]
+        kept = [[e for i, e in enumerate(left) if (k, i) not in bad] for k, left in enumerate(kept)]
         pairs = zip(sightings, kept, strict=True)
-        used = [replace(one, edges=tuple(one.edges[e] for e in own)) for one, own in pairs]
+        used = [replace(seen, edges=tuple(seen.edges[e] for e in left)) for seen, left in pairs]
         bundle = Bundle(robot, cylinders, used, wanted)
         point, system = _fitted(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
-    everything = {(k, i) for k, one in enumerate(sightings) for i in range(len(one.edges))}
-    left_out = sorted(everything - {(k, e) for k, own in enumerate(kept) for e in own})
+    everything = {(k, i) for k, seen in enumerate(sightings) for i in range(len(seen.edges))}
+    left_out = sorted(everything - {(k, e) for k, left in enumerate(kept) for e in left})
     return _result(bundle, point, system, tuple(left_out))
 
 
@@ -283,13 +283,13 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
         step = -(Vt.T @ (np.where(good, s, 0.0) / (s * s + damping) * projected)) / scale
         try:
             candidate = bundle.moved(point, step * units)
-            other = bundle.system(candidate)
+            trial = bundle.system(candidate)
         except CalibrationError:
             damping = 10.0 * damping
             continue
-        if np.isfinite(other.cost) and other.cost < system.cost:
-            small = system.cost - other.cost < 1e-14 * system.cost
-            point, system, damping = candidate, other, max(1e-12, 0.1 * damping)
+        if np.isfinite(trial.cost) and trial.cost < system.cost:
+            small = system.cost - trial.cost < 1e-14 * system.cost
+            point, system, damping = candidate, trial, max(1e-12, 0.1 * damping)
             if small:
                 break
         elif damping > 1e8:
@@ -306,8 +306,8 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
 def _misfits(system: System) -> set[tuple[int, int]]:
     """Edges whose residuals are beyond chance, the worst of them: (sighting, place)."""
     over = {}
-    for k, i, place in system.places:
-        r = system.r[place]
+    for k, i, rows in system.places:
+        r = system.r[rows]
         over[k, i] = float(r @ r) / quantile(len(r), _GATE)
     # One wrong edge pulls at all others: those that are much better than the worst may be right.
     worst = max(over.values())
@@ -319,21 +319,21 @@ def _result(
 ) -> Calibration:
     count = len(bundle.names)
     units = bundle.units(point.camera)
-    said = jacobian_excitation(system.J, units, bundle.names, count)
-    if said.undetermined:
-        listed = "; ".join(said.undetermined)
+    info = jacobian_excitation(system.J, units, bundle.names, count)
+    if info.undetermined:
+        names = "; ".join(info.undetermined)
         raise CalibrationError(
-            f"{bundle.robot.name}: the sightings do not determine {listed} (robot sizes, rad, focal lengths; "
+            f"{bundle.robot.name}: the sightings do not determine {names} (robot sizes, rad, focal lengths; "
             "camera axes): move the robot further, show more legs, or hold what is not determined",
-            said.undetermined,
+            info.undetermined,
         )
-    own = (said.directions.T * said.sigma**2) @ said.directions * np.outer(units[:count], units[:count])
+    C = (info.directions.T * info.sigma**2) @ info.directions * np.outer(units[:count], units[:count])
     first = count - len(point.anchors)
     anchors = dict(zip(bundle.names[first:], point.anchors.tolist(), strict=True))
     degrees = len(system.r) - bundle.count
     return Calibration(
-        *(point.camera, bundle.names, own, system.cost, degrees),
-        *(rejected, said, anchors, point.x),
+        *(point.camera, bundle.names, C, system.cost, degrees),
+        *(rejected, info, anchors, point.x),
     )
 
 
@@ -383,17 +383,17 @@ def rehearse_calibration(
     sightings = []
     for x in _poses(robot, poses, rng):
         scene = scenery.at(camera, x)
-        found = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
-        sightings.append(Sighting(x, tuple(edge for one in found if one is not None for edge in one.edges)))
+        fits = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
+        sightings.append(Sighting(x, tuple(edge for fit in fits if fit is not None for edge in fit.edges)))
     middle = float(np.linalg.norm(scenery.at(camera).rods[0].start)) if scenery.cylinders else 1.0
-    turn, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
-    start = Pose(rotation_quat(quat_from_vector(turn)) @ camera.pose.R, camera.pose.p + middle * way)
+    rotation, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
+    start = Pose(rotation_quat(quat_from_vector(rotation)) @ camera.pose.R, camera.pose.p + middle * way)
     result = calibrated(robot, sightings, camera.placed(start))
-    there = result.camera.pose
-    across, turned = camera.pose.R.T @ (there.p - camera.pose.p), camera.pose.R.T @ there.R
-    error = np.concatenate([across, log_rotation(turned)])
+    pose = result.camera.pose
+    across, rotated = camera.pose.R.T @ (pose.p - camera.pose.p), camera.pose.R.T @ pose.R
+    error = np.concatenate([across, log_rotation(rotated)])
     edges = sum(len(sighting.edges) for sighting in sightings)
-    return CalibrationRehearsal(result, error, np.array([one.x for one in sightings]), edges)
+    return CalibrationRehearsal(result, error, np.array([sighting.x for sighting in sightings]), edges)
 
 
 def _poses(robot: Robot, count: int, rng: np.random.Generator) -> list[Array]:

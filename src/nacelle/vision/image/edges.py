@@ -71,8 +71,8 @@ class Picture(NamedTuple):
         from scipy.ndimage import map_coordinates
 
         # What has no place is put outside.
-        place = np.nan_to_num(np.moveaxis(pixels - self.corner, -1, 0)[::-1], nan=-1.0)
-        return np.asarray(map_coordinates(self.values, place, float, order=1, cval=np.nan))
+        coordinates = np.nan_to_num(np.moveaxis(pixels - self.corner, -1, 0)[::-1], nan=-1.0)
+        return np.asarray(map_coordinates(self.values, coordinates, float, order=1, cval=np.nan))
 
 
 def searched_normals(
@@ -134,8 +134,8 @@ def image_edge(
         shift = 0.5 * (low - high) / (low - 2.0 * mid + high)
         noise = np.sqrt(model.variance(np.asarray(max(model.leg, model.background))) * np.sum(kernel**2))
         clear = (mid > _CLEAR * noise) & (np.abs(shift) <= 1.0) & (inner == best)
-    place = _STEP * (inner + shift) - _STEP * (count - half)
-    return np.where(clear[:, None], p + place[:, None] * inwards, np.nan)
+    offset = _STEP * (inner + shift) - _STEP * (count - half)
+    return np.where(clear[:, None], p + offset[:, None] * inwards, np.nan)
 
 
 def plane_through(rays: Array) -> Array:
@@ -220,8 +220,8 @@ def band_around(
     if band is None or len(band.sides) == 2:
         return band
     # Pixels that depend on the other edge as well cannot be explained by one.
-    other = np.abs(band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s) >= model.reach + slack
-    return _band(band.u[other], band.v[other], band.patch.some(other), seen)
+    apart = np.abs(band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s) >= model.reach + slack
+    return _band(band.u[apart], band.v[apart], band.patch.some(apart), seen)
 
 
 def _candidates(
@@ -259,24 +259,24 @@ def _between(seen: EdgeVisibility, side: int, patch: Patch, margin: float) -> Ar
 
 def _disturbed(scene: CameraScene, index: int, patch: Patch, blur: float) -> Array:
     """Whether other solids are seen in pixels, or hide the cylinder there."""
-    own = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
+    solid = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
     rays = patch.rays / np.linalg.norm(patch.rays, axis=-1, keepdims=True)
     axis = np.mean(rays, axis=0)
     axis = axis / np.linalg.norm(axis)
     angle = float(np.arccos(min(float(np.min(rays @ axis)), 1.0))) * 1.01 + 8.0 * blur * float(
         np.max(patch.M)
     )
-    near = [k for k, seen in enumerate(scene.solids) if k == own or meets(seen.solid, axis, angle)]
+    near = [k for k, seen in enumerate(scene.solids) if k == solid or meets(seen.solid, axis, angle)]
     parts = seen_parts([scene.solids[k].solid for k in near], patch, blur)
-    place = near.index(own)
-    others = sum((seen for k, (_, seen) in parts.items() if k != place), np.zeros(patch.x.shape))
-    covered, seen = parts.get(place, (0.0, 0.0))
+    index_near = near.index(solid)
+    others = sum((seen for k, (_, seen) in parts.items() if k != index_near), np.zeros(patch.x.shape))
+    covered, seen = parts.get(index_near, (0.0, 0.0))
     return np.asarray((others > _TRACE) | (covered - seen > _TRACE))
 
 
 def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
     """Places v width + u in the image of the pixels beside a curve through points (k, 2)."""
-    places = []
+    keys = []
     ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))
     for first, last in ends.reshape(-1, 2):
         run = pixels[first:last]
@@ -295,8 +295,8 @@ def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
         rows = np.broadcast_to(rows[:, None], minor.shape)
         u, v = (rows, minor) if major == 0 else (minor, rows)
         inside = (u >= 0) & (v >= 0) & (u < camera.size[0]) & (v < camera.size[1])
-        places.append((v * camera.size[0] + u)[inside])
-    return np.concatenate(places) if places else np.zeros(0, dtype=int)
+        keys.append((v * camera.size[0] + u)[inside])
+    return np.concatenate(keys) if keys else np.zeros(0, dtype=int)
 
 
 # ---- the edges of a cylinder from the pixels around them, by the pixel model
@@ -382,8 +382,8 @@ def jacobian_rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Ar
     """J^T (2 sides + levels, k), J = dI/d(alpha_0, beta_0, alpha_1, beta_1, levels)."""
     inner = levels[1] if 0 in sides else levels[0]
     outer = {0: levels[0], 1: levels[-1]}
-    moved = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
-    return np.concatenate([*moved, mixture(F, sides)])
+    by_normals = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
+    return np.concatenate([*by_normals, mixture(F, sides)])
 
 
 def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> EdgeFit | None:

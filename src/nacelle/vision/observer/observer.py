@@ -150,7 +150,7 @@ class Observer:
         v = np.zeros(n) if start.v is None else np.array(start.v, dtype=float)
         if v.shape != (n,) or not np.all(np.isfinite(v)):
             raise ObserverError(f"the twist at the start has the shape ({n},) and is finite, got {start.v}")
-        there = inverse_kinematics(self.robot, start.x, limits=False)
+        kinematics = inverse_kinematics(self.robot, start.x, limits=False)
         slow = [s.anchors**2] * len(self.anchors) + [s.clock**2] * (s.clock > 0.0)
         P = np.zeros((2 * n + len(slow), 2 * n + len(slow)))
         P[: 2 * n, : 2 * n] = start.covariance(self.robot)
@@ -158,7 +158,7 @@ class Observer:
         if not np.all(P.diagonal() > 0.0) or not np.all(np.isfinite(P)):
             raise ObserverError("the uncertainty at the start must be positive and finite")
         zero = np.zeros(len(self.anchors))
-        return ObserverState(start.time, there.x, there.y, v, zero, start.clock, P, seen=start.time)
+        return ObserverState(start.time, kinematics.x, kinematics.y, v, zero, start.clock, P, seen=start.time)
 
     # ---- what comes in
 
@@ -217,14 +217,14 @@ class Observer:
 
     def _use(self, event: Edges | Readings) -> None:
         """Filter a measurement at its own time, and again what is later; refuse an estimate that diverged."""
-        place = bisect_right(self._times, event.time)
-        if place == 0:
+        index = bisect_right(self._times, event.time)
+        if index == 0:
             self.too_late += 1
         else:
-            later = [step.event for step in self._steps[place:] if step.event is not None]
-            del self._steps[place:], self._times[place:]
-            for one in (event, *later):
-                self._filter(one)
+            later = [step.event for step in self._steps[index:] if step.event is not None]
+            del self._steps[index:], self._times[index:]
+            for measurement in (event, *later):
+                self._filter(measurement)
             self._forget()
         edges, readings = self._last.rejected
         if max(edges, readings) > self.settings.patience:
@@ -250,7 +250,7 @@ class Observer:
         hold = edges and self.settings.clock > 0.0 and unread
         before, rows = self._measured.rows(before, event, a)
         for _ in range(_ITERATIONS):
-            state, said = updated(
+            state, innovations = updated(
                 *(before, rows, gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
             )
             e = self._measured.error(before, state)
@@ -265,7 +265,7 @@ class Observer:
             raise ObserverError(
                 f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
             )
-        self._steps.append(ObserverStep(event, state, said))
+        self._steps.append(ObserverStep(event, state, innovations))
         self._times.append(event.time)
 
     def _forget(self) -> None:

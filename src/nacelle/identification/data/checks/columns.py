@@ -60,23 +60,23 @@ def check_columns(
     verdict = judge.verdict(current)
     findings = []
     for _ in range(_MOST):
-        costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
+        costs = [(judge.verdict(current.then(change)), change) for change in _corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
-        lowest = min((other.cost for other, _ in costs), default=np.inf)
+        lowest = min((fit.cost for fit, _ in costs), default=np.inf)
         helps = lowest < verdict.cost - _LOWER and lowest < _FACTOR * verdict.cost
         if not helps or lowest > POOR * m:
             # No other reading of the columns explains the forces: zeros may be what is wrong.
-            one, other = best_offset(judge, current)
-            clearly = other.residual < _EXPLAINED * verdict.residual
-            if clearly and other.cost < min(lowest, verdict.cost) - _LOWER:
-                findings.append(zero_finding(measurement, one, explained(verdict.residual, other.residual)))
-                current, verdict = current.then(one), other
+            change, fit = best_offset(judge, current)
+            clearly = fit.residual < _EXPLAINED * verdict.residual
+            if clearly and fit.cost < min(lowest, verdict.cost) - _LOWER:
+                findings.append(zero_finding(measurement, change, explained(verdict.residual, fit.residual)))
+                current, verdict = current.then(change), fit
                 continue
         if not helps:
             break
         best, correction = min(costs, key=lambda entry: entry[0].cost)
         bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
-        alike = [one for other, one in costs if other.cost <= bound and one is not correction]
+        alike = [change for fit, change in costs if fit.cost <= bound and change is not correction]
         findings.append(_finding(measurement, correction, alike, verdict, best))
         current, verdict = current.then(correction), best
     return findings, current, verdict
@@ -91,19 +91,19 @@ def _finding(
 ) -> Finding:
     """The finding for a correction, with those that would explain the same; how good the fit is so."""
     names = _names(measurement.robot)
-    places = dict.fromkeys((*correction.columns, *(k for one in alike for k in one.columns)))
-    words = correction.words
+    columns = dict.fromkeys((*correction.columns, *(k for other in alike for k in other.columns)))
+    message = correction.words
     if alike:
-        words += "; or " + "; or ".join(one.words for one in alike[:5])
+        message += "; or " + "; or ".join(other.words for other in alike[:5])
     if np.isfinite(before.cost):
-        words += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
+        message += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
     else:
-        words += " (as read, the coordinates belong to no poses)"
+        message += " (as read, the coordinates belong to no poses)"
     return finding(
         measurement,
         correction.kind,
-        tuple(names[k] for k in places),
-        words,
+        tuple(names[k] for k in columns),
+        message,
         hint=correction.hint if not alike else f"{correction.hint}, or another of these",
     )
 

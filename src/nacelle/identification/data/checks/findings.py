@@ -60,8 +60,8 @@ class Finding:
 
     def problem(self, file: str) -> Problem:
         """The finding as a problem of a file."""
-        place = min(self.row, 1)
-        return Problem(file, self.row, place, self.column, self.message, self.hint, self.severity)
+        column = min(self.row, 1)
+        return Problem(file, self.row, column, self.column, self.message, self.hint, self.severity)
 
 
 def finding(
@@ -143,5 +143,5 @@ class Findings(Shown):
     def __str__(self) -> str:
         """All findings, one a line."""
         lines = [str(entry.problem(self.file)) for entry in self.entries] or [f"{self.file}: no faults found"]
-        lines += [f"{self.file}: not checked: {words}" for words in self.skipped]
+        lines += [f"{self.file}: not checked: {reason}" for reason in self.skipped]
         return "\n".join(lines)
