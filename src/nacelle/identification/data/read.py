@@ -96,40 +96,39 @@ class TimeSpec(Strict):
         return self
 
 
-class PositionSpec(Strict):
+class ColumnSpec(Strict):
+    """A column, its unit, and the gear between the motor and the joint."""
+
+    column: ColumnName
+    unit: UnitText | None = None
+    gear_ratio: WrittenQuantity = None
+
+
+class PositionSpec(ColumnSpec):
     """A coordinate of an actuator: of the joint, or of the motor in front of its gear.
 
     coordinate = sign (number - zero), then through the gear; `zero` in the numbers of the column.
     """
 
-    column: ColumnName
-    unit: UnitText | None = None
     counts_per_turn: Annotated[float, Field(gt=0.0)] | None = None
     resolution: WrittenQuantity = None
     side: Side = "joint"
-    gear_ratio: WrittenQuantity = None
     zero: float | None = None
     sign: Sign | None = None
 
 
-class ForceSpec(Strict):
+class ForceSpec(ColumnSpec):
     """A force or torque of an actuator."""
 
-    column: ColumnName
-    unit: UnitText | None = None
     side: Side = "joint"
-    gear_ratio: WrittenQuantity = None
     sign: Sign = 1
     delay: WrittenQuantity = None
 
 
-class CurrentSpec(Strict):
+class CurrentSpec(ColumnSpec):
     """A current of a motor: force = sign torque_constant gear_ratio current."""
 
-    column: ColumnName
-    unit: UnitText | None = None
     torque_constant: WrittenQuantity = None
-    gear_ratio: WrittenQuantity = None
     sign: Sign = 1
     delay: WrittenQuantity = None
 
@@ -413,7 +412,7 @@ def _per_count(actuator: Actuator, spec: PositionSpec, kind: str) -> float:
     raise ChannelError("unit", f"how much a count of {actuator.name} is, is not given", example)
 
 
-def _has_turning_motor(spec: PositionSpec | ForceSpec | CurrentSpec) -> bool:
+def _has_turning_motor(spec: ColumnSpec) -> bool:
     """Whether the motor of a prismatic joint turns: it is encoded in turns or angles, or has a lead."""
     if isinstance(spec, PositionSpec) and spec.counts_per_turn is not None:
         return True
@@ -426,7 +425,7 @@ def _has_turning_motor(spec: PositionSpec | ForceSpec | CurrentSpec) -> bool:
     return unit.dimension == QUANTITIES["angle"].dimension
 
 
-def _gear_ratio(robot: Robot, actuator: Actuator, spec: PositionSpec | ForceSpec | CurrentSpec) -> float:
+def _gear_ratio(robot: Robot, actuator: Actuator, spec: ColumnSpec) -> float:
     """Motor rate per joint rate, of the map or of the description."""
     if spec.gear_ratio is None:
         ratio = robot.joints[actuator.joint].gear_ratio

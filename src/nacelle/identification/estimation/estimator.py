@@ -506,9 +506,6 @@ def residual_deviation(data: Regression, residuals: Array) -> Array:
 # ---- essential parameters: those that the data distinguish from zero
 
 
-_LEVEL = 0.95
-
-
 @dataclass(frozen=True, eq=False)
 class Essential:
     """Estimates without those that may as well be zero.
@@ -533,7 +530,7 @@ class Essential:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
-def essential(estimator: Estimator, level: float = _LEVEL) -> Essential:
+def essential(estimator: Estimator, level: float = 0.95) -> Essential:
     """Remove the parameters that the data of a fit do not distinguish from zero.
 
     Args:

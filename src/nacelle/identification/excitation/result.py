@@ -203,11 +203,6 @@ class Excitation(Drawn):
         return Chain(*(part.trajectory for part in self.parts))
 
     @property
-    def trajectories(self) -> tuple[Trajectory, ...]:
-        """The motions of the parts."""
-        return tuple(part.trajectory for part in self.parts)
-
-    @property
     def condition(self) -> float:
         """Condition number of the weighted rows, parameters counted in their units; a pure number."""
         return float(self.singular_values[0] / self.singular_values[-1])
@@ -243,7 +238,6 @@ class Excitation(Drawn):
         Raises:
             IdentificationError: if that part does not end where it begins, as B-splines.
         """
-        last = self.parts[-1].trajectory
         if periods < 1:
             raise IdentificationError(f"the number of periods must be above zero, got {periods}")
         if periods == 1:
@@ -252,7 +246,8 @@ class Excitation(Drawn):
             raise IdentificationError(
                 f"a {self.kind} motion ends elsewhere than it begins: it has one period"
             )
-        return Chain(*self.trajectories, *(last,) * (periods - 1))
+        trajectories = [part.trajectory for part in self.parts]
+        return Chain(*trajectories, *trajectories[-1:] * (periods - 1))
 
     def sample(self, rate: float, *, periods: int = 1) -> tuple[Array, Sample]:
         """Times (N,) and the motion at them, `rate` times a second, `repeated` so many times."""

@@ -398,6 +398,8 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
     Returns:
         The edges; None where the pixels do not determine them.
     """
+    from scipy.linalg import block_diag
+
     good = np.isfinite(values)
     patch, values = (band.patch, values) if np.all(good) else (band.patch.some(good), values[good])
     sides = band.sides
@@ -424,18 +426,11 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
         converged = bool(np.all(step**2 < _DONE * np.diag(inverse)[: len(step)]))
         if converged:
             break
-    spread = spread_of(basis)
+    # From moves along the tangents of each side to its normal (3 sides, 2 sides).
+    spread = block_diag(*np.swapaxes(basis, 1, 2))
     covariance = spread @ inverse[: 2 * len(sides), : 2 * len(sides)] @ spread.T
     misfit = float(residuals @ residuals) / (len(values) - unknowns)
     return EdgeFit(sides, n, covariance, levels, misfit, len(values), converged)
-
-
-def spread_of(basis: Array) -> Array:
-    """The matrix (3 sides, 2 sides) from moves along tangents (sides, 2, 3) to the normals."""
-    result = np.zeros((3 * len(basis), 2 * len(basis)))
-    for k, directions in enumerate(basis):
-        result[3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = directions.T
-    return result
 
 
 def information_inverse(J: Array) -> Array | None:

@@ -124,7 +124,9 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     first, second = patch.from_plane(n0), patch.from_plane(-n1)
     strip = (first.s > -reach) & (second.s > -reach)
     near, first, second = patch.some(strip), first.some(strip), second.some(strip)
-    cover = Cover(_strip(first, second, blur), _least([first, second]))
+    # What is between two sides, F_0 + F_1 - 1.
+    part = np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
+    cover = Cover(part, _least([first, second]))
     ends = [
         end
         for at, inwards in ((start, stop - start), (stop, start - stop))
@@ -191,11 +193,6 @@ def bivariate_normal(h: Array, k: Array, correlation: Array) -> Array:
     opposite = np.where(h * k < 0.0, 0.5, 0.0)
     first, second = owens_t(h, (k / h - r) / q), owens_t(k, (h / k - r) / q)
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - first - second - opposite)
-
-
-def _strip(first: Distance, second: Distance, blur: float) -> Array:
-    """What is between two sides, F_0 + F_1 - 1."""
-    return np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
 
 
 def _end(rod_end: _RodEnd, patch: Patch, reach: float) -> Distance | None:
