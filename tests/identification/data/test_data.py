@@ -290,15 +290,6 @@ def test_a_sample_that_fits_nothing_is_left_out() -> None:
         np.testing.assert_allclose(np.delete(found.x, 40, axis=0), np.delete(motion.x, 40, axis=0), atol=1e-9)
 
 
-def test_some_of_the_samples() -> None:
-    robot = robot_of("fivebar")
-    motion = along(robot, fourier(robot, 0.02), np.linspace(0.0, 0.5, 20))
-    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a))
-    part = found.part(slice(3, 9))
-    np.testing.assert_array_equal(part.x, found.x[3:9])
-    assert len(part.ok) == 6
-
-
 def test_poses_near_others() -> None:
     """Loops closed by iteration: each sample comes to its own pose, and those without one harm no other."""
     robot = library_robot("3rps")

@@ -209,7 +209,8 @@ def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     lengths = actuator_scales(robot) != 1.0
     far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
-        return _no_path(robot, q, beyond)
+        x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
+        return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
     if q.shape[1] > robot.motion.n:
         x = path_poses(robot, q)
         good = np.all(np.isfinite(x), axis=1)
@@ -221,11 +222,6 @@ def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
         x, flags = _exact(robot, q, most_lost)
         gap = np.zeros(len(q))
     return Path(robot, q, x, flags, beyond, gap)
-
-
-def _no_path(robot: Robot, q: Array, beyond: Array) -> Path:
-    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
-    return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
 
 
 def _beyond(robot: Robot, q: Array) -> Array:

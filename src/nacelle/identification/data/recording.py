@@ -131,12 +131,7 @@ def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
             columns[name] = array.ravel()
         else:
             columns |= {f"{name}[{k}]": array[:, k] for k in range(array.shape[1])}
-    return Recording(str(file), tuple(columns), lambda names: {n: as_floats(columns[n]) for n in names})
-
-
-def as_floats(values: Array) -> Array:
-    """Numbers as floats."""
-    return np.asarray(values, dtype=float)
+    return Recording(str(file), tuple(columns), lambda names: {n: columns[n].astype(float) for n in names})
 
 
 # ---- CSV files: a header with names, and units in brackets where they are not SI
@@ -244,7 +239,7 @@ def _parquet_floats(column: Any) -> Array:
     """A column as floats, NaN where it is null; points in time as seconds after the first."""
     values = column.to_numpy()
     if values.dtype.kind != "M":
-        return as_floats(values)
+        return np.asarray(values, dtype=float)
     # As whole numbers first: a float does not hold nanoseconds since 1970.
     missing = np.isnat(values)
     steps = (values - values[~missing][0]) if not missing.all() else values - values
@@ -351,7 +346,11 @@ def open_mcap(path: Path) -> Recording:
             logged = (message.log_time - start) * 1e-9
             entries.setdefault(f"{channel.topic}.log_time", {})[row] = logged
             if states:
-                stamped, content = _joint_state(path, channel.topic, row, message.data)
+                try:
+                    stamped, content = joint_state(message.data)
+                except ValueError as fault:
+                    reason = f"message {row + 1} of {channel.topic} is no {SCHEMA}: {fault}"
+                    raise unreadable(path, reason, "log it again") from None
                 stamp = stamped if stamp is None else stamp
                 content["stamp"] = (stamped - stamp) * 1e-9
             else:
@@ -372,16 +371,6 @@ def open_mcap(path: Path) -> Recording:
         tuple(entries),
         lambda names: {name: _message_column(entries[name], counts[topic_of[name]]) for name in names},
     )
-
-
-def _joint_state(path: Path, topic: str, row: int, data: bytes) -> tuple[int, dict[str, Any]]:
-    """Stamp, ns, and numbers of a joint state; an error names the message."""
-    try:
-        return joint_state(data)
-    except ValueError as fault:
-        raise unreadable(
-            path, f"message {row + 1} of {topic} is no {SCHEMA}: {fault}", "log it again"
-        ) from None
 
 
 def _message_column(entries: dict[int, float], count: int) -> Array:

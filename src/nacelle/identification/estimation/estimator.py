@@ -140,19 +140,15 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
     """
     alike = D @ moment_covariance(data, residuals, P, Q) @ D.T
     variances = np.diag(alike)
-    apart = np.einsum("ik,kl,il->i", D, _product_covariance(data, residuals, Q), D)
+    # B' (k, k) from the products of moments at near times.
+    moments = np.einsum("tik,ti->tk", Q, residuals)
+    count = data.count * len(data.rows)
+    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
+    apart = np.einsum("ik,kl,il->i", D, B * (count / max(count - Q.shape[2], 1)), D)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
     growth = np.where(np.isfinite(growth), growth, 1.0)
     return np.asarray(alike * np.outer(growth, growth))
-
-
-def _product_covariance(data: Regression, residuals: Array, Q: Array) -> Array:
-    """B' (k, k) from the products of moments at near times."""
-    moments = np.einsum("tik,ti->tk", Q, residuals)
-    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
-    count = data.count * len(data.rows)
-    return np.asarray(B * (count / max(count - Q.shape[2], 1)))
 
 
 def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:

@@ -55,7 +55,9 @@ class ReweightedLeastSquares(Estimator):
         self._moments(data, data.Y, weights)
         for _ in range(self.iterations):
             before = weights
-            size = _robust_deviation(data, self.residuals_)
+            # The deviation of each row's residuals (rows,) by their median, which outliers hardly move.
+            size = np.median(np.abs(self.residuals_[data.used]), axis=0) / 0.6745
+            size = np.maximum(size, np.finfo(float).tiny)
             relative = np.abs(self.residuals_) / size
             weights = _equal(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
             self._moments(data, data.Y, weights)
@@ -79,9 +81,3 @@ def row_weights(data: Regression, Z: Array, estimator: Estimator) -> Array:
 
 def _equal(data: Regression) -> Array:
     return np.where(data.used[:, None], 1.0, 0.0) * np.ones(len(data.rows))
-
-
-def _robust_deviation(data: Regression, residuals: Array) -> Array:
-    """Deviation of each row's residuals by their median, which outliers hardly move (rows,)."""
-    sizes = np.median(np.abs(residuals[data.used]), axis=0) / 0.6745
-    return np.maximum(sizes, np.finfo(float).tiny)

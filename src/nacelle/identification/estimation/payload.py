@@ -192,7 +192,9 @@ def payload_from_runs(
     """
     robot = base.robot
     body, frame = carrier(robot, on)
-    K = _columns(base, body) @ _transform(frame)
+    # Ten parameters about the body's frame from those about the frame on it (10, 10).
+    T = np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
+    K = _columns(base, body) @ T
     covariance = np.asarray(unloaded.covariance_) + np.asarray(loaded.covariance_)
     difference = np.asarray(loaded.coef_) - np.asarray(unloaded.coef_)
     if difference.shape != (len(base),) or covariance.shape != (len(base), len(base)):
@@ -274,11 +276,6 @@ def _columns(base: BaseParameters, body: int) -> Array:
             'which a payload need not have: assume nothing (assume="nothing", --assume nothing)'
         )
     return np.asarray(base.K[:, indices])
-
-
-def _transform(frame: Pose) -> Array:
-    """Ten parameters about a body's frame from those about a frame on it (10, 10)."""
-    return np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
 
 
 def _least_squares(H: Array, h: Array, S: Array, size: float) -> tuple[Array, Array, Array]:

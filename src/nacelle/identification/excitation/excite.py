@@ -175,15 +175,28 @@ def excite(
         iterations=iterations,
         check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
     )
-    return _result(
-        problem,
-        best,
-        strokes,
-        strategy=strategy,
-        kind=kind,
-        criterion=criterion,
-        random=float(values[order[0]]),
-        seed=seed,
+    parts, uses = _parts(problem, best, strokes)
+    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
+    _, singular_values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+    random = float(values[order[0]])
+    stopped = "limit" in best.message.lower()
+    return Excitation(
+        robot,
+        base,
+        strategy,
+        kind,
+        criterion,
+        parts,
+        problem.limits,
+        uses,
+        singular_values,
+        directions,
+        problem.columns,
+        random if criterion == "condition" else -2.0 * random,
+        "interrupted" if best.interrupted else "stopped" if stopped else "converged",
+        "the best motion so far is kept" if best.interrupted else best.message,
+        best.iterations,
+        seed,
     )
 
 
@@ -255,44 +268,6 @@ def _parts(
         ExcitationPart("motion", trajectory, record),
     )
     return parts, largest_uses(problem, times, all_uses)
-
-
-def _result(
-    problem: Design,
-    best: Best,
-    strokes: list[Stroke],
-    *,
-    strategy: str,
-    kind: str,
-    criterion: str,
-    random: float,
-    seed: int,
-) -> Excitation:
-    """The excitation of the best motion; `random` is the best criterion of random motions of a seed."""
-    parts, uses = _parts(problem, best, strokes)
-    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
-    _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
-    stopped = "limit" in best.message.lower()
-    status = "interrupted" if best.interrupted else "stopped" if stopped else "converged"
-    message = "the best motion so far is kept" if best.interrupted else best.message
-    return Excitation(
-        problem.robot,
-        problem.base,
-        strategy,
-        kind,
-        criterion,
-        parts,
-        problem.limits,
-        uses,
-        values,
-        directions,
-        problem.columns,
-        random if criterion == "condition" else -2.0 * random,
-        status,
-        message,
-        best.iterations,
-        seed,
-    )
 
 
 def _check(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:

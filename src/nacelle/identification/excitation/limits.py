@@ -148,7 +148,10 @@ def limits(
         if conditioning is None
         else "given",
     }
-    at_rest = _at_rest(robot, center)
+    pose, y, _ = solved(robot, center)
+    c, quat_0 = centred_coordinates(robot, pose)
+    still = np.zeros_like(c)
+    at_rest = np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
     m, bounded = len(robot.actuators), len(bounded_coordinates(robot))
     legs = len(margin_names(mechanism_of(robot)))
     at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
@@ -188,14 +191,6 @@ def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:
     quat = np.array([0.0, 0.0, 0.0, 1.0]) if layout.quaternion is None else np.array(x[layout.quaternion])
     rotation = None if layout.angular is None else np.zeros(3)
     return layout.join_v(x[list(layout.linear_x)], rotation), quat
-
-
-def _at_rest(robot: Robot, center: Array) -> Array:
-    """`limited_values` at rest at a pose."""
-    pose, y, _ = solved(robot, center)
-    c, quat_0 = centred_coordinates(robot, pose)
-    still = np.zeros_like(c)
-    return np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
 
 
 def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:

@@ -194,11 +194,6 @@ def limited_count(robot: Robot) -> int:
 # ---- as native code
 
 
-def _motion_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    n = of_twist(robot)
-    return {"c": n, "dc": n, "ddc": n, "y": of_unknowns(robot), "quat_0": (4,)}
-
-
 @lru_cache(maxsize=256)
 def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()) -> Compiled:
     """One of the functions of this file as native code.
@@ -217,6 +212,7 @@ def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, option
         shapes = {"row_weights": (*actuators, columns), "force_weights": actuators}
     if function in (weighted_rows, row_gradients):
         shapes |= {"sigma": actuators, "beta": (columns,)}
-    shapes |= _motion_shapes(robot)
+    shapes |= dict.fromkeys(("c", "dc", "ddc"), of_twist(robot))
+    shapes |= {"y": of_unknowns(robot), "quat_0": (4,)}
     # Minimising so long a program takes longer than it saves.
     return compile_function(function, robot, inputs=shapes, options=dict(options), minimised=False)

@@ -76,17 +76,12 @@ def first_guesses(
             "frame"
         ]
         for edge in sighting.edges:
-            n = _normal(camera, edge) if isinstance(edge, EdgePoints) else edge.normal
+            # The normal of the plane of points has the sign of the side that their order cannot tell.
+            n = np.linalg.svd(camera.ray(edge.pixels))[2][-1] if isinstance(edge, EdgePoints) else edge.normal
             off = np.sum((frame[:, edge.cylinder, edge.side, 0] - n) ** 2, axis=-1)
             cost += np.minimum(np.nan_to_num(off, nan=_CAP**2), _CAP**2)
     order = np.argsort(cost)[:count]
     return [candidates[int(k)] for k in order]
-
-
-def _normal(camera: Camera, edge: EdgePoints) -> Array:
-    """The normal of the plane of points, with the sign of the side that the points' order cannot tell."""
-    _, _, V = np.linalg.svd(camera.ray(edge.pixels))
-    return np.asarray(V[-1])
 
 
 def _candidates(

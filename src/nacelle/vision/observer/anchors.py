@@ -143,13 +143,8 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     free, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
     columns = []
     for k, (j, _) in enumerate(anchors):
-        legs = _legs(robot, j, parasitic=mechanism.parasitic)
+        # The legs that move with an anchor: its own, or all where the nacelle yields too.
+        own = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
+        legs = None if mechanism.parasitic else own
         columns.append(respond(system, free, dependent, right=RightSides(opened[:, k]), legs=legs).u[:, -1])
     return np.concatenate([np.stack(columns, axis=1), np.eye(len(anchors))])
-
-
-def _legs(robot: Robot, joint: int, *, parasitic: bool) -> Sequence[int] | None:
-    """The legs that move with an anchor: its own, or all where the nacelle yields too."""
-    if parasitic:
-        return None
-    return [k for k, leg in enumerate(robot.legs) if joint in leg.joints]

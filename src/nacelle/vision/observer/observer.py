@@ -29,6 +29,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,8 @@ class Observer:
         Raises:
             ObserverError: if one is not finite, or of no cylinder; time and cylinder are named.
         """
-        key = _by_exposure
+        # Edges of one exposure arrive together.
+        key = attrgetter("arrival", "time")
         for (arrival, _), group in itertools.groupby(sorted(measured, key=key), key=key):
             together = tuple(group)
             for edge in together:
@@ -324,8 +326,3 @@ class Observer:
         """Begin again at another state, for instance after divergence; what waits is kept."""
         first = self._first(start)
         self._times, self._steps, self.too_late = [first.time], [ObserverStep(None, first)], 0
-
-
-def _by_exposure(edge: EdgeMeasurement) -> tuple[float, float]:
-    """Edges of one exposure arrive together."""
-    return (edge.arrival, edge.time)

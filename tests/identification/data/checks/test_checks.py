@@ -21,7 +21,6 @@ from nacelle.identification.data.checks.judge import (
     HypothesisFit,
     Judge,
     as_read,
-    enough,
     exchanged,
     offset_columns,
     rescaled,
@@ -367,8 +366,6 @@ def test_samples_that_are_missing() -> None:
     columns[700:710, 0] = np.nan
     found = smoothed(TIME, columns, 2)
     np.testing.assert_allclose(found.value[INNER, 0], np.sin(OMEGA * TIME[found.samples][INNER]), atol=2e-3)
-    assert enough(40)
-    assert not enough(39)
 
 
 # ---- Shifts of encoder zeros from redundant encoders alone

@@ -22,11 +22,11 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
 from nacelle.identification.data.checks.judge import (
+    FEWEST,
     Correction,
     HypothesisFit,
     Judge,
     as_read,
-    enough,
     smoothed,
 )
 from nacelle.identification.data.checks.signals import (
@@ -146,7 +146,7 @@ def _is_explained(entry: Finding, others: list[Finding]) -> bool:
 def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     """Why physics cannot be asked; empty if it can."""
     kinds = {entry.kind for entry in findings}
-    if not enough(len(measurement)):
+    if len(measurement) < FEWEST:
         return f"{len(measurement)} samples are too few"
     if "time" in kinds:
         return "time does not go on"

@@ -142,7 +142,7 @@ def offset_columns(m: int, offsets: Array) -> Correction:
 
 # Instants that are looked at, and the least number of samples from which they are taken.
 _INSTANTS = 120
-_FEWEST = 40
+FEWEST = 40
 # Cutoff of the filter over the band of the motion.
 _CUTOFF = 5.0
 
@@ -184,11 +184,6 @@ def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
     instants = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
     samples = np.clip(np.searchsorted(time, even[instants] - 0.5 / rate), 0, count - 1)
     return Smoothed(samples, value[instants], first[instants], second[instants])
-
-
-def enough(count: int) -> bool:
-    """Whether so many samples can be smoothed."""
-    return count >= _FEWEST
 
 
 def _interpolated(even: Array, time: Array, column: Array) -> Array:
@@ -267,8 +262,9 @@ class Judge:
             return HypothesisFit(np.inf)
         m = len(self.robot.actuators)
         lost = 1.0 - float(np.mean(along.good))
-        cost, residual = self._fit(along, self._force(correction, along))
-        coordinates = correction.apply(self.signals.value)[:, :m]
+        columns = correction.apply(self.signals.value)
+        cost, residual = self._fit(along, columns[along.good, m:])
+        coordinates = columns[:, :m]
         ranges = np.ptp(coordinates, axis=0) / actuator_scales(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
         return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
@@ -301,10 +297,6 @@ class Judge:
         if key not in self._motions:
             self._motions[key] = self._along(correction)
         return self._motions[key]
-
-    def _force(self, correction: Correction, along: _Along) -> Array:
-        """Corrected forces at the good samples."""
-        return correction.apply(self.signals.value)[:, len(self.robot.actuators) :][along.good]
 
     def _fit(self, along: _Along, force: Array) -> tuple[float, float]:
         """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
