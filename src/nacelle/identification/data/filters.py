@@ -121,20 +121,11 @@ def decimation_filter(factor: int) -> Array:
 
 def decimated(signals: Array, factor: int) -> Array:
     """Signals (N, ...) through the filter, every `factor`-th sample where the filter fits: (M, ...)."""
-    from scipy.sparse import csr_array
-
     if factor == 1:
         return signals
     coefficients = decimation_filter(factor)
-    centres = decimated_places(len(signals), factor)
-    starts = centres - HALF_LENGTH * factor
-    columns = starts[:, None] + np.arange(len(coefficients))
-    ends = len(coefficients) * np.arange(len(centres) + 1)
-    filters = csr_array(
-        (np.tile(coefficients, len(centres)), columns.ravel(), ends), shape=(len(centres), len(signals))
-    )
-    flat = filters @ signals.reshape(len(signals), -1)
-    return np.asarray(flat.reshape(len(centres), *signals.shape[1:]))
+    windows = np.lib.stride_tricks.sliding_window_view(signals, len(coefficients), axis=0)
+    return np.asarray(windows[::factor] @ coefficients)
 
 
 def decimated_places(count: int, factor: int) -> Array:
