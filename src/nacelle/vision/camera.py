@@ -56,16 +56,6 @@ _STEPS = 12
 _DONE = 1e-13
 
 
-class Pixel(NamedTuple):
-    """A pixel of an image: its column u and its row v, counted from 0."""
-
-    u: int
-    v: int
-
-
-FIRST_PIXEL = Pixel(0, 0)
-
-
 class Region(NamedTuple):
     """A rectangle of pixels of an image: its first pixel (u, v), its width and its height, px."""
 

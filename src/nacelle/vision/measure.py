@@ -2,20 +2,19 @@
 
     predicted scene -> free parts of both edges -> pixels around them -> fitted normals -> measurements
 
-`measure` reads an image (a whole one or a region); `look` renders no more than the pixels that are read,
-which is what a camera with small regions of interest transfers.
+`measure` reads an image, of which a region may be enough; `look` renders no more than the pixels that are
+read, which is what a camera with small regions of interest transfers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Exposure, Pixel
-from nacelle.vision.image.edges import EdgeFit, Picture, band_around, fit_edges, searched_normals
+from nacelle.vision.camera import Exposure
+from nacelle.vision.image.edges import EdgeFit, band_around, fit_edges, searched_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
@@ -59,18 +58,16 @@ def measure(
     index: int,
     model: PixelModel,
     *,
-    corner: Sequence[int] = (0, 0),
     search: float = 0.0,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Measure cylinder `index` in an image, from a predicted scene.
 
     Args:
-        image: grey levels (height, width).
+        image: grey levels (height, width) of the camera; NaN where it was not read.
         predicted: the scene at the predicted pose.
         index: of the cylinder.
         model: the pixel model: blur and noise.
-        corner: pixel (u, v) of the camera at the image's first pixel.
         search: how far the edges may be from the prediction, px; they are looked for first where this is
             more than the blur.
         exposure: its times; zero if None.
@@ -78,17 +75,16 @@ def measure(
     Returns:
         The measurement; None where no edge is free, or the pixels are not those of such a cylinder.
     """
-    first = Pixel(*corner)
     seen = edge_visibility(predicted, index, model.reach + FLAT + search)
     start: Array | None = seen.lines.normals
     if search > max(model.width, 1.0):
-        start = searched_normals(Picture(image, first), predicted.camera, seen, search, model)
+        start = searched_normals(image, predicted.camera, seen, search, model)
     if start is None:
         return None
     band = band_around(predicted, index, seen, model, wide=FLAT, slack=max(search, _SLACK))
     if band is None:
         return None
-    return _measured(fit_edges(band, band.values(image, first), start, model), index, exposure)
+    return _measured(fit_edges(band, band.values(image), start, model), index, exposure)
 
 
 def look(

@@ -42,19 +42,13 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import CameraScene, Scenery, holds
 from nacelle.vision.visibility import ContactLines, EdgeVisibility, edge_visibilities
 
-# Where on an edge it is looked at.
+# Where on an edge it is looked at, from 0 at A to 1 at B.
 _PLACES = (0.2, 0.8)
 # A motion by the robot's size, or by 1 rad, that moves no edge by more than this is not seen, px.
 UNSEEN = 1e-3
 
 
-def edge_motion(
-    camera: Camera,
-    cylinder: Cylinder,
-    bodies: BodyPoses,
-    J: Array,
-    places: Sequence[float] = _PLACES,
-) -> Array:
+def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array) -> Array:
     """How the two edges of a cylinder move in the image: (2, places, n), px per unit of the reduced twist.
 
     Args:
@@ -62,18 +56,17 @@ def edge_motion(
         cylinder: the cylinder.
         bodies: poses of all bodies.
         J: Jacobians of all bodies (bodies, 6, n), as `body_jacobian`.
-        places: where on the edges, from 0 at A to 1 at B.
 
     Returns:
         The motion across the edges; NaN where the camera sees none.
     """
     A, B = cylinder.placed(*bodies)
     lines = ContactLines.of(Rod(*camera.seen([A, B]), cylinder.radius))
-    X = lines.points(np.asarray(places))
+    X = lines.points(np.asarray(_PLACES))
     pixels = camera.pixels(X)
-    result = np.full((2, len(places), J.shape[-1]), np.nan)
+    result = np.full((2, len(_PLACES), J.shape[-1]), np.nan)
     for side, i in np.argwhere(np.all(np.isfinite(pixels), axis=-1)):
-        C, normal = A + places[i] * (B - A), lines.normals[side]
+        C, normal = A + _PLACES[i] * (B - A), lines.normals[side]
         velocity = J[cylinder.body, :3] - skew(C - bodies.p[cylinder.body]) @ J[cylinder.body, 3:]
         edge = Patch.of(camera, *pixels[side, i, :, None]).from_plane(normal)
         result[side, i] = camera.pose.R @ normal @ velocity / (X[side, i, 2] * edge.slope[0])

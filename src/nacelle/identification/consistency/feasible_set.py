@@ -434,12 +434,7 @@ class FeasibleSet:
 
 
 def feasible_set(
-    base: BaseParameters,
-    root: Array,
-    *,
-    prior: Array,
-    margin: float,
-    bounds: Bounds | None = None,
+    base: BaseParameters, root: Array, *, prior: Array, margin: float, bounds: Bounds | None = None
 ) -> FeasibleSet:
     """The parameters that a robot can have.
 

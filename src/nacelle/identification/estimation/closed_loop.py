@@ -109,12 +109,7 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
     trajectory = RecordedMotion(model, reference, 1.0 / samples.rate)
     with task(f"closed loop of {model.name}"):
         run = Experiment(
-            model,
-            trajectory,
-            true=true,
-            controller=controller,
-            sensors=Sensors.ideal(),
-            rate=samples.rate,
+            model, trajectory, true=true, controller=controller, sensors=Sensors.ideal(), rate=samples.rate
         ).run()
     # The machine had an error when the samples began, the simulation has none: the difference decays.
     settled = run.time - run.time[0] >= _SETTLING / controller.bandwidth

@@ -590,11 +590,7 @@ def improved(
 
 
 def _minimise(
-    problem: Design,
-    start: Array,
-    goal: tuple[str, float],
-    iterations: int,
-    step: Callable[[Array], None],
+    problem: Design, start: Array, goal: tuple[str, float], iterations: int, step: Callable[[Array], None]
 ) -> str:
     """Minimise the criterion of a goal, its name and order, from a motion; the message of the optimiser.
 

@@ -169,7 +169,6 @@ def calibrated(
     camera: Camera,
     unknowns: CameraUnknowns | None = None,
     *,
-    cylinders: Sequence[Cylinder] | None = None,
     search: bool = False,
 ) -> Calibration:
     """Find the pose of a camera.
@@ -179,7 +178,6 @@ def calibrated(
         sightings: what was seen, at four poses at least.
         camera: the lens, and a first guess of the pose.
         unknowns: what is unknown beside the pose.
-        cylinders: that the edges' numbers refer to; `visible_cylinders(robot)` if None.
         search: whether the pose is sought all around the robot; the guess is then one of many.
 
     Raises:
@@ -187,7 +185,7 @@ def calibrated(
             the iteration does not converge.
     """
     wanted = unknowns or CameraUnknowns()
-    cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
+    cylinders = visible_cylinders(robot)
     _check(robot, sightings, cylinders, wanted)
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
     bundle = Bundle(robot, cylinders, sightings, wanted)
@@ -326,10 +324,7 @@ def _result(
     first = count - len(point.anchors)
     anchors = dict(zip(bundle.names[first:], point.anchors.tolist(), strict=True))
     degrees = len(system.r) - bundle.count
-    return Calibration(
-        *(point.camera, bundle.names, C, system.cost, degrees),
-        *(rejected, info, anchors, point.x),
-    )
+    return Calibration(point.camera, bundle.names, C, system.cost, degrees, rejected, info, anchors, point.x)
 
 
 # ---- calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses

@@ -36,12 +36,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import FIRST_PIXEL, Camera, Patch, Pixel
+from nacelle.vision.camera import Camera, Patch
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.image.render import meets, seen_parts
 from nacelle.vision.scene import CameraScene
@@ -55,33 +54,22 @@ _LEAST_POINTS = 4
 _CLEAR = 4.0
 
 
-class Picture(NamedTuple):
-    """An image with its place in that of the camera.
+def interpolate(image: Array, pixels: Array) -> Array:
+    """Values (...) of an image (height, width) between pixels (..., 2), bilinear; NaN outside."""
+    from scipy.ndimage import map_coordinates
 
-    Attributes:
-        values: grey levels (height, width).
-        corner: pixel of the camera at the first pixel.
-    """
-
-    values: Array
-    corner: Pixel = FIRST_PIXEL
-
-    def at(self, pixels: Array) -> Array:
-        """Values (...) between pixels (..., 2), bilinear; NaN outside."""
-        from scipy.ndimage import map_coordinates
-
-        # What has no place is put outside.
-        coordinates = np.nan_to_num(np.moveaxis(pixels - self.corner, -1, 0)[::-1], nan=-1.0)
-        return np.asarray(map_coordinates(self.values, coordinates, float, order=1, cval=np.nan))
+    # What has no place is put outside.
+    coordinates = np.nan_to_num(np.moveaxis(pixels, -1, 0)[::-1], nan=-1.0)
+    return np.asarray(map_coordinates(image, coordinates, float, order=1, cval=np.nan))
 
 
 def searched_normals(
-    picture: Picture, camera: Camera, seen: EdgeVisibility, search: float, model: PixelModel
+    image: Array, camera: Camera, seen: EdgeVisibility, search: float, model: PixelModel
 ) -> Array | None:
     """Normals (2, 3) of both edges, looked for within a distance of the predicted ones.
 
     Args:
-        picture: the image.
+        image: grey levels (height, width); NaN where there are none.
         camera: the camera.
         seen: where the edges are expected, and free.
         search: how far they may be from there, px.
@@ -95,7 +83,7 @@ def searched_normals(
     for side in (0, 1):
         if np.count_nonzero(kept[side]) < _LEAST_POINTS:
             continue
-        points = image_edge(picture, camera, seen, side, search, model)[kept[side]]
+        points = image_edge(image, camera, seen, side, search, model)[kept[side]]
         points = points[np.all(np.isfinite(points), axis=1)]
         if len(points) < _LEAST_POINTS:
             return None
@@ -105,12 +93,7 @@ def searched_normals(
 
 
 def image_edge(
-    picture: Picture,
-    camera: Camera,
-    seen: EdgeVisibility,
-    side: int,
-    search: float,
-    model: PixelModel,
+    image: Array, camera: Camera, seen: EdgeVisibility, side: int, search: float, model: PixelModel
 ) -> Array:
     """Points (samples, 2) of an edge in the image, px, one at each sample of it; NaN where none is clear."""
     p = seen.pixels[side]
@@ -121,7 +104,7 @@ def image_edge(
     half = int(np.ceil(3.0 * width / _STEP))
     count = int(np.ceil(search / _STEP)) + half
     offsets = _STEP * np.arange(-count, count + 1)
-    profile = picture.at(p[:, None] + offsets[:, None] * inwards[:, None])
+    profile = interpolate(image, p[:, None] + offsets[:, None] * inwards[:, None])
     z = _STEP * np.arange(-half, half + 1) / width
     kernel = z * np.exp(-0.5 * z * z)
     windows = np.lib.stride_tricks.sliding_window_view(profile, 2 * half + 1, axis=1)
@@ -180,11 +163,9 @@ class Band:
     sides: tuple[int, ...]
     middles: Array
 
-    def values(self, image: Array, corner: Pixel = FIRST_PIXEL) -> Array:
-        """Values (k,) of the pixels in an image whose first pixel is at a corner; NaN outside it."""
-        u, v = self.u - corner.u, self.v - corner.v
-        inside = (u >= 0) & (v >= 0) & (u < image.shape[1]) & (v < image.shape[0])
-        return np.where(inside, image[np.where(inside, v, 0), np.where(inside, u, 0)], np.nan)
+    def values(self, image: Array) -> Array:
+        """Values (k,) of the pixels in an image (height, width)."""
+        return np.asarray(image[self.v, self.u])
 
 
 def band_around(

@@ -326,8 +326,6 @@ def render(
     scene: CameraScene | Sequence[CameraScene],
     model: PixelModel,
     *,
-    corner: Sequence[int] = (0, 0),
-    size: Sequence[int] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Array:
     """Image (height, width) of a scene, grey levels.
@@ -335,19 +333,16 @@ def render(
     Args:
         scene: what is before the camera; several scenes are instants of one exposure, equally long.
         model: blur, grey levels, noise.
-        corner: first pixel (u, v) of the region.
-        size: its width and height, px; to the end of the image if None.
         rng: makes the noise; without noise if None.
     """
     scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
     if not scenes:
         raise KinematicsError("an image needs at least one scene")
-    whole, (first_u, first_v) = scenes[0].camera.size, corner
-    width, height = (whole[0] - first_u, whole[1] - first_v) if size is None else size
+    width, height = scenes[0].camera.size
     image = np.empty((height, width))
     for v in range(0, height, _TILE):
         for u in range(0, width, _TILE):
-            tile = Region(first_u + u, first_v + v, min(_TILE, width - u), min(_TILE, height - v))
+            tile = Region(u, v, min(_TILE, width - u), min(_TILE, height - v))
             parts = [_tile(one, model, tile) for one in scenes]
             mean = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
             image[v : v + tile.height, u : u + tile.width] = mean

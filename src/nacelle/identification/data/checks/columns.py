@@ -18,13 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import (
-    Correction,
-    HypothesisFit,
-    Judge,
-    exchanged,
-    rescaled,
-)
+from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, exchanged, rescaled
 from nacelle.identification.data.checks.zeros import best_offset, explained, zero_finding
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement
 from nacelle.model.robot import Robot
