@@ -23,7 +23,7 @@ from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.
 FLAT = 4.0
-# Errors of a prediction that a fit starts from directly, px.
+# Errors of a prediction that a fit starts from directly, px: so far from other parts the pixels are kept.
 _SLACK = 1.0
 # A fit whose residuals are larger than this many times the noise squared is no fit of this model.
 MISFIT = 2.0
@@ -94,7 +94,6 @@ def look(
     model: PixelModel,
     rng: np.random.Generator,
     *,
-    slack: float = _SLACK,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Render and measure cylinder `index`: no more pixels than the measurement reads.
@@ -105,11 +104,10 @@ def look(
         index: of the cylinder.
         model: the pixel model.
         rng: makes the noise.
-        slack: uncertainty of the prediction, px: so far from other parts the pixels are kept.
         exposure: its times; zero if None.
     """
     seen = edge_visibility(predicted, index, model.reach + FLAT)
-    band = band_around(predicted, index, seen, model, wide=FLAT, slack=slack)
+    band = band_around(predicted, index, seen, model, wide=FLAT, slack=_SLACK)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)

@@ -264,5 +264,5 @@ def constraint_form(robot: Robot, bounds: Limits) -> ConstraintForm:
     if mechanism_of(robot).layout.angular is not None:
         rows.append((("orientation", "the platform"), 1.0 / _ANGLE, 0.0, True))
     limit_actuators("force", bounds.force)
-    labels, *numbers = zip(*rows, strict=True)
-    return ConstraintForm(*(np.array(column) for column in numbers), list(labels))
+    labels, factors, offsets, symmetric = zip(*rows, strict=True)
+    return ConstraintForm(np.array(factors), np.array(offsets), np.array(symmetric), list(labels))

@@ -579,7 +579,8 @@ def improved(
         motions = list(starts)
         try:
             for stage, count in zip(stages, runs, strict=True):
-                stage_problem, results = stage.of(problem), []
+                stage_problem = stage.of(problem)
+                results: list[tuple[float, Array]] = []
                 for start in motions[:count]:
                     results.append(run(stage, stage_problem, start))
                     begun += 1
