@@ -330,12 +330,12 @@ def nees(error: Array, covariance: Array) -> Array:
     return np.asarray(np.sum(e * np.linalg.solve(C, e[..., None])[..., 0], axis=-1))
 
 
-def consistency(said: Sequence[Said]) -> Consistency:
+def consistency(summaries: Sequence[Said]) -> Consistency:
     """How normalised innovations of measurements at several times compare with chi-square."""
-    degrees = sum(measured.degrees for measured in said)
-    each = [single for measured in said for single in measured.each]
+    degrees = sum(measured.degrees for measured in summaries)
+    each = [single for measured in summaries for single in measured.each]
     rejected = sum(not single.accepted for single in each)
     if not degrees:
         return Consistency(float("nan"), (0.0, float("inf")), 0, rejected)
-    average = sum(measured.nis for measured in said) / degrees
+    average = sum(measured.nis for measured in summaries) / degrees
     return Consistency(average, chi_square_interval(degrees), len(each) - rejected, rejected)

@@ -140,14 +140,14 @@ def explained(before: float, after: float) -> str:
     return f"forces are explained better (unexplained part {before:.4f}, {after:.4f} so)"
 
 
-def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Finding:
+def zero_finding(measurement: Measurement, correction: Correction, reason: str) -> Finding:
     """The finding for an offset."""
     robot = measurement.robot
-    names = tuple(f"q.{robot.actuators[k].name}" for k in one.columns)
-    k = one.columns[0]
+    names = tuple(f"q.{robot.actuators[k].name}" for k in correction.columns)
+    k = correction.columns[0]
     unit = "rad" if robot.revolute_actuators[k] else "m"
-    subject = "all encoders count" if len(one.columns) > 1 else f"{robot.actuators[k].name} counts"
-    message = f"{subject} from another zero: with about {one.offsets[k]:+.3g} {unit} {reason}"
+    subject = "all encoders count" if len(correction.columns) > 1 else f"{robot.actuators[k].name} counts"
+    message = f"{subject} from another zero: with about {correction.offsets[k]:+.3g} {unit} {reason}"
     return finding(
         measurement, "zero", names, message, hint="find the zeros anew, or correct `zero` in the map"
     )
