@@ -512,12 +512,10 @@ class _Reader:
         if "time" not in signals:
             assert spec.time is not None
             signals["time"] = np.arange(count) * read_duration("step", spec.time.step)
-        rows = self.recording.rows(count)
         source = MeasurementSource(
             self.recording.file,
-            rows if isinstance(rows, int) else int(rows[0]),
+            self.recording.rows(count),
             {channel.signal: channel.column for channel in channels},
-            None if isinstance(rows, int) else rows,
             {channel.signal: channel.conversion for channel in channels},
         )
         return Measurement(
