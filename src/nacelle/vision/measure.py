@@ -36,12 +36,10 @@ class CylinderMeasurement:
     Attributes:
         edges: the edges, one or two.
         fit: the fit that they come from.
-        cross: covariance (3, 3) of the normal of side 0 with that of side 1; None with one edge.
     """
 
     edges: tuple[EdgeMeasurement, ...]
     fit: EdgeFit
-    cross: Array | None
 
     def line(self, radius: float) -> LineMeasurement:
         """The axis of the cylinder, from both edges and the radius (m), camera axes.
@@ -49,7 +47,8 @@ class CylinderMeasurement:
         Raises:
             KinematicsError: if one edge alone was seen, or their planes are parallel.
         """
-        return line_from_edges(self.edges[0], self.edges[-1], radius, self.cross)
+        # The covariance of the normal of side 0 with that of side 1.
+        return line_from_edges(self.edges[0], self.edges[-1], radius, self.fit.covariance[:3, 3:])
 
 
 def measure(
@@ -122,4 +121,4 @@ def _measured(fit: EdgeFit | None, index: int, exposure: Exposure | None) -> Cyl
         EdgeMeasurement(time, arrival, index, side, n, fit.covariance_of(side))
         for side, n in zip(fit.sides, fit.normals, strict=True)
     )
-    return CylinderMeasurement(edges, fit, fit.covariance[:3, 3:] if len(edges) == 2 else None)
+    return CylinderMeasurement(edges, fit)

@@ -66,7 +66,7 @@ class KnowingJudge:
         )
         wrong = 4 * (not np.isclose(correction.pace, self.right.pace))
         wrong += sum(one[0] != other[0] or not np.isclose(one[1], other[1]) for one, other in pairs)
-        return HypothesisFit(10.0 + 40.0 * wrong, 0.1 + wrong, 0.0)
+        return HypothesisFit(10.0 + 40.0 * wrong, 0.1 + wrong)
 
 
 def run() -> Measurement:
@@ -224,7 +224,6 @@ def test_the_right_reading_costs_least() -> None:
     run = measured(library_robot("fivebar"), 3, Truth(duration=1.2))
     judge = Judge(run.robot, smoothed(run.time, np.concatenate([run.q, run.force], axis=1), 2))
     right = judge.verdict(as_read(2))
-    assert right.lost == 0.0
     assert right.residual < 0.3
     for wrong in (rescaled(2, (2,), -1.0), rescaled(2, (2, 3), 1e3)):
         assert judge.verdict(wrong).cost > right.cost + 15.0

@@ -217,12 +217,10 @@ class HypothesisFit:
     Attributes:
         cost: C above; infinite if the coordinates belong to no poses.
         residual: rms of what remains of the forces over their own.
-        lost: part of the samples that have no pose.
     """
 
     cost: float
     residual: float = np.inf
-    lost: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +265,7 @@ class Judge:
         coordinates = columns[:, :m]
         ranges = np.ptp(coordinates, axis=0) / actuator_scales(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
-        return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
+        return HypothesisFit(cost + 100.0 * _LOST * lost, residual)
 
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""
