@@ -127,11 +127,23 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     # What is between two sides, F_0 + F_1 - 1.
     part = np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
     cover = Cover(part, _least([first, second]))
-    ends = [
-        end
-        for at, inwards in ((start, stop - start), (stop, start - stop))
-        if (end := _end(_RodEnd(at, inwards, u, rod.radius, (n0, n1)), near, reach)) is not None
-    ]
+
+    def end(at: Array, inwards: Array) -> Distance | None:
+        """Distance from the outline at an end, that of chord and ellipse; None if pixels are far inside."""
+        plane = np.cross(at - rod.radius * n0, at + rod.radius * n1)
+        # The other end of the lines is inside; the centre of a flat disc may be outside.
+        chord = near.from_plane(plane if plane @ inwards > 0.0 else -plane)
+        if np.min(chord.s, initial=np.inf) > reach:
+            return None
+        height = float(at @ u)
+        Q = (rod.radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
+        Q += height * (np.outer(u, at) + np.outer(at, u))
+        disc = near.from_quadric(Q)
+        outer = disc.s > chord.s
+        return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
+
+    both_ends = end(start, stop - start), end(stop, start - stop)
+    ends = [distance for distance in both_ends if distance is not None]
     if ends:
         nearest = _least(ends)
         both = overlap(cover, Cover(_edge(nearest, blur), nearest), _width(blur))
@@ -141,16 +153,6 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     for whole, there in zip(edge, cover.edge, strict=True):
         whole[strip] = there
     return Cover(part, edge)
-
-
-class _RodEnd(NamedTuple):
-    """An end of a cylinder: centre, way to the other end, unit direction, radius, tangent planes."""
-
-    at: Array
-    inwards: Array
-    u: Array
-    radius: float
-    normals: tuple[Array, Array]
 
 
 def _nothing(patch: Patch) -> Cover:
@@ -193,24 +195,6 @@ def bivariate_normal(h: Array, k: Array, correlation: Array) -> Array:
     opposite = np.where(h * k < 0.0, 0.5, 0.0)
     first, second = owens_t(h, (k / h - r) / q), owens_t(k, (h / k - r) / q)
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - first - second - opposite)
-
-
-def _end(rod_end: _RodEnd, patch: Patch, reach: float) -> Distance | None:
-    """Distance from the outline at an end, that of chord and ellipse; None if all pixels are far inside."""
-    at, u, radius = rod_end.at, rod_end.u, rod_end.radius
-    n0, n1 = rod_end.normals
-    plane = np.cross(at - radius * n0, at + radius * n1)
-    # The other end of the lines is inside; the centre of a flat disc may be outside.
-    plane = plane if plane @ rod_end.inwards > 0.0 else -plane
-    chord = patch.from_plane(plane)
-    if np.min(chord.s, initial=np.inf) > reach:
-        return None
-    height = float(at @ u)
-    Q = (radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
-    Q += height * (np.outer(u, at) + np.outer(at, u))
-    disc = patch.from_quadric(Q)
-    outer = disc.s > chord.s
-    return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
 
 
 def _least(distances: list[Distance]) -> Distance:
