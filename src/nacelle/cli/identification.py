@@ -364,7 +364,7 @@ def validate_command(
 ) -> None:
     """How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words."""
     from nacelle.identification.data.checks.check import check_measurement
-    from nacelle.identification.identify import raise_for, raise_for_misfit
+    from nacelle.identification.identify import raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import validation_lines
 
@@ -373,7 +373,7 @@ def validate_command(
     measured = read_all(robot, data, columns)
     if "all" not in (allow or ()):
         for measurement in measured:
-            raise_for(check_measurement(measurement), allow or ())
+            check_measurement(measurement).raise_for_errors(allow or ())
     result = validate(robot, measured, preparation=filters(cutoff, decimation))
     if not as_json:
         print_parts(validation_lines(result))
