@@ -38,7 +38,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, check_no_motors
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Derivative, Event, EventGroup, Labels
+from nacelle.simulation.protocol import Derivative, Event, Labels
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_matrices
 from nacelle.spatial.scalar import Array
@@ -350,7 +350,7 @@ class ElasticPlant(CompiledPlant):
         if self.prescribed:
             raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
 
-    def events(self) -> list[Event | EventGroup]:
+    def events(self) -> list[Event]:
         """Deflections beyond what the theory of beams holds for."""
         scale = extended(self.robot).scales
 

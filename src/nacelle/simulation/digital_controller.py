@@ -7,10 +7,10 @@ reference, and gives
 
 The forces u act from t_k + delay on, until the next ones do. In between the plant is integrated by steps
 h = T / substeps of the classical Runge-Kutta method; a delay is rounded to whole steps. With a plant that can
-be compiled (`Compilable`) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
-plants say what they measure (`HasSignals`) and are stepped in Python. So is a plant whose law is no program
-but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is given
-the motion of the plant so far (`PastMotion`), since a camera sees what was.
+be compiled (loop_parts()) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
+plants say what they measure (signals(s, wanted)) and are stepped in Python. So is a plant whose law is no
+program but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is
+given the motion of the plant so far (`PastMotion`), since a camera sees what was.
 
 A law is a physics function of its model of the robot, which may differ from the robot that moves. It declares
 what it takes, among the signals of `nacelle.simulation.feedback` and
@@ -25,28 +25,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import Compilable, CompiledPlant, LoopModel, law_inputs
+from nacelle.simulation.feedback import CompiledPlant, LoopModel, law_inputs
 from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import (
-    BLOCK,
-    FixedSteps,
-    StepBlock,
-    TimeGrid,
-    integrate_fixed,
-    one_step,
-)
+from nacelle.simulation.integrators import BLOCK, StepBlock, Stepper, TimeGrid, integrate_fixed
 from nacelle.simulation.native_flow import Options
-from nacelle.simulation.protocol import Derivative, Events, InitialValueProblem, Plant, robot_of
+from nacelle.simulation.protocol import Events, InitialValueProblem, Plant, robot_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
@@ -284,14 +277,6 @@ def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[
 _MOST_STEPS = 2000
 
 
-@runtime_checkable
-class HasSignals(Protocol):
-    """A plant that says what its sensors show, where it is not compiled with a controller."""
-
-    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
-        """The wanted signals at a state (size,), by name."""
-
-
 @dataclass(frozen=True)
 class SampleSteps:
     """Samples of a run: T = h substeps, of which the forces of one act `delay` steps later.
@@ -374,7 +359,7 @@ class PastMotion:
         return self._step(self._states[k], since, self._forces[k]) if since > 0.0 else self._states[k]
 
 
-class SampledSteps(FixedSteps):
+class SampledSteps(Stepper):
     """Steps of a plant under a digital controller, in blocks of whole samples: natively, or in Python.
 
     Args:
@@ -395,26 +380,11 @@ class SampledSteps(FixedSteps):
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
         self._rows = law.rows(plant, self._robot, samples.count)
         first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
-        self.drive = make_drive(plant, first, hold=True)
+        super().__init__(dataclasses.replace(make_drive(plant, first, hold=True), substeps=samples.inner))
         self.most = max(1, BLOCK // samples.substeps) * samples.substeps
         self.memory = [law.memory[None]]
         self._last = np.concatenate([s0, law.memory, first])
         self._motion = PastMotion(self._held_step, samples.start, s0)
-
-    @cached_property
-    def _derivative(self) -> Derivative:
-        return self.drive.plant.derivative()
-
-    def evaluations(self, steps: int) -> int:
-        """Four a step of the method."""
-        return 4 * self.samples.inner * steps
-
-    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """A step under forces that are held, as `FixedSteps.step`."""
-        assert held is not None
-        for _ in range(self.samples.inner):
-            s = one_step(self._derivative, lambda stage, state: held, s, h / self.samples.inner)
-        return s, held
 
     def _held_step(self, s: Array, h: float, u: Array) -> Array:
         return self.step(s, 0, 0.0, h, u)[0]
@@ -488,16 +458,18 @@ def _parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
     Raises:
         KinematicsError: if it can be neither.
     """
-    if isinstance(plant, Compilable) and not is_interpreted(law):
+    compiled: Callable[[], CompiledPlant] | None = getattr(plant, "loop_parts", None)
+    measures = hasattr(plant, "signals")
+    if compiled is not None and not is_interpreted(law):
         try:
-            return plant.loop_parts()
+            return compiled()
         except KinematicsError:
-            if not isinstance(plant, HasSignals):
+            if not measures:
                 raise
-    if not isinstance(plant, HasSignals):
+    if not measures:
         raise KinematicsError(
             f"{plant.name} says nothing that a controller could measure: a plant for one has loop_parts() "
-            "(nacelle.simulation.feedback.Compilable) or signals(s, wanted)"
+            "(nacelle.simulation.feedback.CompiledPlant) or signals(s, wanted)"
         )
     return None
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -35,17 +35,9 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
-from nacelle.simulation.feedback import MOTOR, Compilable, CompiledPlant, LoopModel
+from nacelle.simulation.feedback import MOTOR, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import (
-    Event,
-    EventGroup,
-    ImplicitlyStepped,
-    Labels,
-    Plant,
-    Stepped,
-    jointed,
-)
+from nacelle.simulation.protocol import EventGroup, Labels, Plant, jointed
 from nacelle.simulation.run import STEP
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
@@ -137,11 +129,6 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
 # ---- the plant
 
 
-@runtime_checkable
-class Drivable(Plant, Compilable, Protocol):
-    """A plant that can be compiled with drives."""
-
-
 class DrivenPlant(CompiledPlant):
     """A plant with its drives.
 
@@ -157,20 +144,18 @@ class DrivenPlant(CompiledPlant):
         KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
     """
 
-    def __init__(
-        self, plant: Drivable | Robot, drives: Drives | None = None, *, first_force: Any = 0.0
-    ) -> None:
-        given: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
-        if not isinstance(given, Drivable):
+    def __init__(self, plant: Plant | Robot, drives: Drives | None = None, *, first_force: Any = 0.0) -> None:
+        inner: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
+        if not (isinstance(inner, Plant) and hasattr(inner, "loop_parts")):
             raise KinematicsError(
-                f"{getattr(given, 'name', given)} cannot be compiled with drives: give a robot, a RigidPlant "
+                f"{getattr(inner, 'name', inner)} cannot be compiled with drives: give a robot, a RigidPlant "
                 "or an ElasticPlant"
             )
         if drives is not None and not isinstance(drives, Drives):
             raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
-        self.plant: Drivable = given
+        self.plant: Plant = inner
         self.drives = Drives() if drives is None else drives
-        self._inner = given.loop_parts()
+        self._inner: CompiledPlant = inner.loop_parts()
         self.numbers = self.drives.numbers(self._inner.robot)
         model = driven_model(self._inner.model, self.numbers)
         super().__init__(self._inner.robot, model, self._inner.options, self._inner.constants)
@@ -228,16 +213,17 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags at most. Bristles, which are far faster, follow quasi-statically.
         """
-        own = STEP
-        if isinstance(self.plant, ImplicitlyStepped):
-            own = self.plant.implicit_step(self.plant_states(s))
-        return min([own, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
+        step: float = self._ask_plant("implicit_step", STEP, s)
+        return min([step, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
 
     def suited_method(self, s: Array) -> str:
         """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
-        if isinstance(self.plant, ImplicitlyStepped):
-            return self.plant.suited_method(self.plant_states(s))
-        return "dop853"
+        return str(self._ask_plant("suited_method", "dop853", s))
+
+    def _ask_plant(self, name: str, otherwise: Any, s: Array, *arguments: float) -> Any:
+        """What the plant says of its steps at its own part of a state; `otherwise` if it says nothing."""
+        method = getattr(self.plant, name, None)
+        return otherwise if method is None else method(self.plant_states(s), *arguments)
 
     def rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
         """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
@@ -264,7 +250,7 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
         """
-        steps = [self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP]
+        steps: list[float] = [self._ask_plant("default_step", STEP, s)]
         steps += [_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged]
         w, W = self.rates_and_mobility(s)
         sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
@@ -274,9 +260,7 @@ class DrivenPlant(CompiledPlant):
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        reason = ""
-        if isinstance(self.plant, Stepped):
-            reason = self.plant.reason_unstable(self.plant_states(s), step)
+        reason = str(self._ask_plant("reason_unstable", "", s, step))
         if reason:
             return reason
         w, W = self.rates_and_mobility(s)
@@ -312,13 +296,13 @@ class DrivenPlant(CompiledPlant):
         """What ends a run of the plant."""
         return [self._lifted(event) for event in self.plant.events()]
 
-    def _lifted(self, event: Event | EventGroup) -> EventGroup:
+    def _lifted(self, event: EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
-        words: Callable[[int, Array], str] | None = event.words
+        describe = event.words
         return EventGroup(
             event.names,
             lambda t, s: event.values(t, self.plant_states(s)),
-            None if words is None else lambda place, s: words(place, self.plant_states(s)),
+            None if describe is None else lambda index, s: describe(index, self.plant_states(s)),
         )
 
     # ---- what results show
@@ -352,4 +336,4 @@ class DrivenPlant(CompiledPlant):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
-        return jointed(self.plant).closure_error(self.plant_states(s))
+        return float(jointed(self.plant).closure_error(self.plant_states(s)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_from_coordinates
-from nacelle.simulation.native_flow import (
-    NativeDriver,
-    NativeFlow,
-    NativeImplicitDriver,
-    Options,
-    implicit_loop,
-    loop_driver,
-)
+from nacelle.simulation.native_flow import NativeFlow, Options
 from nacelle.simulation.protocol import Feedback
 from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -216,18 +209,6 @@ class CompiledPlant(NativeFlow):
         return results if isinstance(results, dict) else {wanted[0]: results}
 
 
-@runtime_checkable
-class Compilable(Protocol):
-    """A plant that can be compiled with a controller."""
-
-    def loop_parts(self) -> CompiledPlant:
-        """What is compiled.
-
-        Raises:
-            KinematicsError: if there is no program of it.
-        """
-
-
 class CompiledLoop(NativeFlow):
     """A plant under a compiled feedback; its inputs are [t; r].
 
@@ -245,20 +226,9 @@ class CompiledLoop(NativeFlow):
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
         return np.asarray(native(self._control, self.robot)(s, u, self.constants))
 
-    def driver(self, *, held: bool = False) -> NativeDriver | None:
-        """The native loop of fixed steps with the feedback at every stage, or held over each step."""
+    def _loop_program(self, held: bool) -> tuple[Any, ...]:
         if not held:
-            return super().driver()
-        return NativeDriver(loop_driver(*self._held), self.constants)
-
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
-        """The native loop of implicit steps with the feedback at every stage, or held over each step."""
-        if not held:
-            return super().implicit_driver()
-        return NativeImplicitDriver(implicit_loop(*self._held), self.constants)
-
-    @property
-    def _held(self) -> tuple[Callable[..., Any], Robot, Options, Callable[..., Any]]:
+            return super()._loop_program(held)
         return self._plant.model.flow, self.robot, self._plant.options, self._control
 
 

@@ -11,13 +11,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.simulation.feedback import feedback, is_law
-from nacelle.simulation.protocol import (
-    Feedback,
-    Plant,
-    PlantInputs,
-    StepRows,
-    Traceable,
-)
+from nacelle.simulation.protocol import ClosedLoop, Feedback, Plant, PlantInputs, StepRows
 from nacelle.spatial.scalar import Array
 
 
@@ -103,11 +97,12 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | N
 
 def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
-    if not isinstance(plant, Traceable):
+    close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "closed", None)
+    if close is None:
         raise KinematicsError(
             f"{plant.name} cannot be compiled with the feedback {law.name!r}: give a function f(t, x, v)"
         )
-    core = plant.closed(law)
+    core = close(law)
     size = core.inputs - 1
     what = f"the reference of {law.name!r}"
     if size and law.reference is None:

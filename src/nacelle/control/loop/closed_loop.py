@@ -37,7 +37,7 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant, Stepped, derivatives_of, robot_of
+from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
 from nacelle.simulation.run import STEP, Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
@@ -53,9 +53,8 @@ _NUDGE = 1e-7
 def integration_step(plant: Plant, x: Array, v: Array, u: Array) -> float:
     """The longest step (s) that follows a plant along poses (N, nx) and twists (N, n) under forces (N, m)."""
     picked = np.unique(np.linspace(0, len(x) - 1, min(_POSES, len(x))).round().astype(int))
-    step = STEP
-    if isinstance(plant, Stepped):
-        step = min(step, plant.default_step(plant.state(x[0], v[0])))
+    suited = getattr(plant, "default_step", None)
+    step = STEP if suited is None else min(STEP, suited(plant.state(x[0], v[0])))
     fastest = 0.0
     for k in picked:
         for twist in (np.zeros_like(v[k]), v[k]):

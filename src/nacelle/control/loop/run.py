@@ -22,7 +22,6 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
@@ -437,10 +436,10 @@ class ControlRun(Drawn):
 
 def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
-    if isinstance(plant, Compilable):
-        return np.asarray(plant.loop_parts().signals(states, ("q",))["q"])
-    driven: Any = plant
-    return np.array([driven.signals(s, ("q",))["q"] for s in states])
+    own: Any = plant
+    if hasattr(plant, "loop_parts"):
+        return np.asarray(own.loop_parts().signals(states, ("q",))["q"])
+    return np.array([own.signals(s, ("q",))["q"] for s in states])
 
 
 def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:
