@@ -1,12 +1,11 @@
 """Controllers: a kind of law for a robot, tuned, with a sample time, and its physics function.
 
-Samples of the inputs of control laws, by which identities of their programs are recognised.
-
-The desired pose is one of the robot, to all digits (`nacelle.kinematics.samples`). The readings and
-the memory are beside those at it: a memory at rest there, off by two hundredths. So every step of Newton's
-iteration that a law takes is seen to move something (2e-2, 4e-4, 2e-7), while what the last of three leaves
-open, 3e-14 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors
-are drawn at random, and gains around those that a kind gives itself.
+Identities of programs of laws are recognised at samples of their inputs. The desired pose is one of the
+robot, to all digits (`nacelle.kinematics.samples`). The readings and the memory are beside those at it: a
+memory at rest there, off by two hundredths. So every step of Newton's iteration that a law takes is seen to
+move something (2e-2, 4e-4, 2e-7), while what the last of three leaves open, 3e-14 of a small factor, is below
+rounding: identities of closed loops hold behind it. Rates and errors are drawn at random, and gains around
+those that a kind gives itself.
 
 Every law, with the checks before a force leaves, runs through here: in the native loop, sample by sample, and
 in exported packages.

@@ -1,7 +1,4 @@
-"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places.
-
-Types of entries of scenarios: times, frequencies, shares; quantities that depend on the robot.
-"""
+"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places."""
 
 from __future__ import annotations
 

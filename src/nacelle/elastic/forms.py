@@ -1,6 +1,4 @@
-"""The forms in which a robot with flexible links is simulated.
-
-Where things are in its state, and its programs.
+"""The forms in which a robot with flexible links is simulated: where things are in its state, its programs.
 
     condensed   links that carry no moments taken out: no closure, the smallest programs (`condensed`)
     general     the tree of frames with its closures, one program ([BK2013])

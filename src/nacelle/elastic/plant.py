@@ -1,16 +1,13 @@
 """A robot with flexible links as a plant for `simulate`, and where it rests.
 
-A robot with flexible links as a plant for `simulate`.
-
 The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the
 independent rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed,
 their accelerations; the power is then that of the forces that the motion requires. A feedback measures what
 encoders see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of
 the rigid robot at the platform's pose.
 
-A robot with flexible links at rest: where it settles, and its fastest vibration.
-
-With the actuators held, the other independent rates z have accelerations a(p) at positions p and no velocity:
+At rest, where it settles, with its fastest vibration: with the actuators held, the other independent rates z
+have accelerations a(p) at positions p and no velocity:
 
     M_zz z' = -c_z(p)          c_z: weight, springs and strain of the links
 
@@ -137,7 +134,7 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
     )
 
 
-# ---- A robot with flexible links as a plant for `simulate`
+# ---- the plant
 
 
 _NO_CONSTANTS = np.zeros(1)

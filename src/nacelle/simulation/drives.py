@@ -1,6 +1,6 @@
 """Drives between the commands of a controller and the joints: numbers, LuGre friction, stiction.
 
-LuGre friction: bristles that bend while two surfaces stick, and slip beyond their static friction.
+LuGre friction is that of bristles that bend while two surfaces stick, and slip beyond their static friction.
 
 With w the rate of a joint and b the mean deflection of the bristles (rad or m)
 
@@ -36,9 +36,8 @@ with the rate, sigma_1(w) = sigma_1 exp(-(w / v_d)^2) (H. Olsson, "Control syste
 1996). The largest value of |w| exp(-(w / v_d)^2) is v_d / sqrt(2 e), and g >= F_c: the condition holds for
 every v_d up to 4 sqrt(2 e) F_c / sigma_1 = 9.3 F_c / sigma_1.
 
-Stiction from a description: Coulomb friction of the actuated joints as LuGre friction.
-
-The numbers that a description does not have are those of the paper's example by default: static friction 1.5
+From a description, Coulomb friction of the actuated joints becomes LuGre friction. The numbers that it does
+not have are those of the paper's example by default: static friction 1.5
 times Coulomb friction, a Stribeck rate of 1 mm/s and bristles that bend by 10 um under Coulomb friction; at
 revolute joints the same at a lever of 100 mm, 0.01 rad/s and 100 urad. The bristles' damper is
 sigma_1 = 2 zeta sqrt(sigma_0 m) with zeta = 0.5 and m the mass that the joint moves at the reference pose,

@@ -36,8 +36,6 @@ What keeps it in bounds in a real loop:
 - step: the rate of adaptation along s, (J s)^T Y P Y^T J s over s^T K s, is kept below a part of the loop's;
 - parameters rest where readings are missing or a drive is at its limit.
 
-The parameters that adaptive control has: which, how far from the model's, how strongly each is felt.
-
 The parameters are base parameters beta = K z (`nacelle.dynamics.base_parameters`): no column of the linear
 form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does.
 Legs that are described alike share their parameters.
@@ -46,10 +44,8 @@ What a parameter may be wrong by is counted in its *scale*. Of a body with the m
 gyration r about its origin the scales are m, m r and m r^2, of friction, rotors and springs the values
 themselves, and that of a base parameter is the sum over what is in it. A payload adds its own.
 
-How fast parameters are adapted: one time constant for all of them.
-
-While parameters p^ are wrong by p~ = p^ - p, the sliding variable s of a loop with the damping K, along the
-reduced twist, settles at
+All of them are adapted with one time constant. While parameters p^ are wrong by p~ = p^ - p, the sliding
+variable s of a loop with the damping K, along the reduced twist, settles at
 
     s = - K^-1 J^T Y p~
 

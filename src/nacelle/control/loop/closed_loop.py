@@ -3,9 +3,8 @@
 The controller has a model; what moves is a plant, which may be another robot. What moves may change in the
 run, a payload be picked up or a wrench begin to act: the state and the controller's memory go on.
 
-Steps of the integration that follow a plant: from the fastest rate of its flow along a path.
-
-At a state s the flow s' = f(s, u) has the Jacobian A = df/ds. The classical Runge-Kutta method is stable
+Steps of the integration that follow a plant are chosen from the fastest rate of its flow along a path. At a
+state s the flow s' = f(s, u) has the Jacobian A = df/ds. The classical Runge-Kutta method is stable
 while h |l| < 2.7 for its eigenvalues l: those of friction that turns its sign over a small rate, of current
 loops, of bristles, of vibrations. A is found by differences, at rest and in motion at poses of the path. Of
 friction that jumps there is no slope: where half the difference doubles it, it is left out.

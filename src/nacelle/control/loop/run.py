@@ -25,6 +25,7 @@ from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
+from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
 from nacelle.trajectory.along import along
@@ -66,7 +67,7 @@ class FramePlaces(NamedTuple):
 
     def rotations_from(self, other: FramePlaces) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
-        return _vectors(self.R, np.broadcast_to(other.R[:1], self.R.shape))
+        return _vectors(self.R, other.R[:1])
 
 
 def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
@@ -80,19 +81,7 @@ def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
 
 def _vectors(R: Array, R_0: Array) -> Array:
     """Rotation vectors (N, 3) of R R_0^T, rad."""
-    turn = R @ np.swapaxes(R_0, -1, -2)
-    # The axis times the sine, and the cosine: exact for small angles.
-    axis = 0.5 * np.stack(
-        [
-            turn[:, 2, 1] - turn[:, 1, 2],
-            turn[:, 0, 2] - turn[:, 2, 0],
-            turn[:, 1, 0] - turn[:, 0, 1],
-        ],
-        axis=1,
-    )
-    sine = np.linalg.norm(axis, axis=1)
-    angle = np.arctan2(sine, 0.5 * (np.trace(turn, axis1=1, axis2=2) - 1.0))
-    return np.asarray(axis * np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 1.0)[:, None])
+    return quat_log(quat_from_matrices(R @ np.swapaxes(R_0, -1, -2)))
 
 
 # ---- what came of a closed loop: errors of actuators and of the tool, forces, work, saturation

@@ -1,6 +1,4 @@
-"""The platform of a law: from the encoders at a sample, and ahead of it.
-
-The platform from the encoders: pose, twist, and the acceleration that the model lacks.
+"""The platform of a law, from the encoders at a sample and ahead of it: pose, twist, what the model lacks.
 
 A sample predicts pose and twist from those of the sample before, from the acceleration a that the forces give
 by the model, and from an acceleration u that the model lacks (a load, friction, a wrong mass). Forces act
@@ -23,10 +21,9 @@ w the bandwidth of this observer: of a constant acceleration that the model lack
 has no error at rest under a constant load. A force is found by d = M u. Where a reading is missing, or where
 no pose has those that there are, the prediction takes their place.
 
-The platform ahead of a sample: its forces act from a delay D on, over a sample T.
-
-Until then it moves on under the forces of the sample before; what these give is remembered. Errors are taken
-to the begin of the time over which the new forces act, the model to its middle.
+Ahead of a sample: its forces act from a delay D on, over a sample T. Until then it moves on under the forces
+of the sample before; what these give is remembered. Errors are taken to the begin of the time over which the
+new forces act, the model to its middle.
 """
 
 from __future__ import annotations

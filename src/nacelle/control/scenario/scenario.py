@@ -4,9 +4,8 @@ What is wrong in a scenario is said with file, line and column, all at once wher
 robot; what only a robot shows (a coordinate that it does not have, a path out of reach) at the entry that it
 came from.
 
-Scenarios that come with the package; they fit any robot.
-
-What moves in a scenario: the true robot, its friction and drives, loads and wrenches by time.
+What moves is the true robot, with its friction and drives, loads and wrenches by time. Scenarios that come
+with the package fit any robot.
 """
 
 from __future__ import annotations

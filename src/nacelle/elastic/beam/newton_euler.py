@@ -18,8 +18,6 @@ of
 
 which tests derive anew. Forces are those that the neighbours must apply: f (3,), n (3,) about the origin, s
 (n,).
-
-Sums of scalars that leave out nothing and add no zero: terms of programs.
 """
 
 from __future__ import annotations

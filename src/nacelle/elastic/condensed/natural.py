@@ -1,6 +1,4 @@
-"""Robots without their two-point links: which can be cut so, their positions and motion then.
-
-Positions and motion of a robot without its two-point links, over any scalar.
+"""Robots without their two-point links: which can be cut so, their positions and motion then, any scalar.
 
     p = [platform; joints of the stumps; elastic coordinates of the stumps; for each link t (and n_1)]
     y = [rates of the actuators; other rates of the stumps; for each link t']

@@ -1,14 +1,10 @@
-"""The elastodynamic model of a robot with flexible links: equations, physics functions, flow.
-
-The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
+"""The elastodynamic model of a robot with flexible links over any scalar: equations, functions, flow.
 
 Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and
 the actuators' accelerations or forces:
 
     inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
     forward   tau -> all accelerations                          M y'' = [tau; 0] - c
-
-The elastodynamic model of a robot with flexible links, over any scalar ([BK2013] (38)).
 
 At positions p and independent rates y' = [q_a'; others] (`plan`):
 
@@ -19,9 +15,8 @@ At positions p and independent rates y' = [q_a'; others] (`plan`):
 M and c are those of the tree of frames: rigid bodies by their wrenches, beams by the generalised Newton-Euler
 model; friction, springs and rotors of joints as for rigid robots. Actuator forces tau are along q_a.
 
-The flow of a robot with flexible links: the derivative of its state s = [p; y].
-
-Positions p (size,) follow all rates, which follow the independent ones y (n,), the actuators' first:
+The flow is the derivative of the state s = [p; y]. Positions p (size,) follow all rates, which follow the
+independent ones y (n,), the actuators' first:
 
     p' = P(p) r,   r = J(p) y
     M y' + c = [tau; 0],   or with prescribed motion  M_ee z' = -(M_ea a + c_e)  of the other rates z

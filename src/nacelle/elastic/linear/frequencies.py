@@ -1,25 +1,20 @@
 """Natural frequencies and modes of a robot with flexible links, at poses and over a workspace.
 
-Natural frequencies and modes of a robot with flexible links ([BK2013], Table II).
-
-At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked actuators are rows of A, too):
+At a pose ([BK2013], Table II), over the rates r = [z; e] that the closures allow (A r = 0; locked actuators
+are rows of A, too):
 
     M r'' + C r' + K r = 0,      r = N s,      K phi = w^2 M phi on N,      f = w / 2 pi
 
 K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light
 damping every mode has the ratio phi^T C phi / (2 w). Friction does not count.
 
-Modes of one linear model: K phi = w^2 M phi on the rates that the constraints allow.
-
 With r = N s and N^T M N = L L^T the eigenvalues are those of L^-1 N^T K N L^-T; shapes are phi = N L^-T u,
 so that phi^T M phi = 1. Directions without mass are condensed statically first. Motions that deform nothing
 (e = 0, springs at rest) are rigid: they are taken out beforehand, exactly, and the others are orthogonal to
 them in M.
 
-Natural frequencies over a workspace: a grid of poses, solved together.
-
-At every pose of the grid K phi = w^2 M phi on the rates that the constraints allow (`modes_of`), f = w / 2 pi
-in Hz; poses out of reach have NaN.
+Over a workspace, at every pose of a grid K phi = w^2 M phi on the rates that the constraints allow
+(`modes_of`), f = w / 2 pi in Hz; poses out of reach have NaN.
 
 How a robot moves in a mode: displacements of its bodies and the lines of its bent links, in base axes.
 
@@ -253,34 +248,24 @@ class NaturalFrequencies(Drawn):
         model = self.model
         if not self.locked:
             return np.asarray(model.actuators @ self.shapes)
-        batch, units = self.flags.shape, actuator_scales(self.robot)
-        result = np.full((*batch, len(self.robot.actuators), self.shapes.shape[-1]), np.nan)
-        for place in np.ndindex(batch):
-            if failed(self.flags[place]):
-                continue
-            K = model.K if model.K.ndim == 2 else model.K[place]
-            psi = _actuated(model.rows(True)[place], K, rate_scales(model.extended), units)
+        rows, scale, units = model.rows(True), rate_scales(model.extended), actuator_scales(self.robot)
+        result = np.full((*self.flags.shape, len(units), self.shapes.shape[-1]), np.nan)
+        for place, K, N in model.stiffness_on_allowed(True):
+            psi = _actuated(rows[place], K, N, scale, units)
             result[place] = psi.T @ model.M[place] @ self.shapes[place]
         return result
 
     @cached_property
     def poles(self) -> Array:
         """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
-        model, batch = self.model, self.flags.shape
-        size = rate_scales(model.extended)
-        poles = []
-        for place in np.ndindex(batch):
-            if failed(self.flags[place]):
-                poles.append(np.zeros(0))
-                continue
-            (space,) = null_spaces(model.rows(self.locked)[place][None], size)
-            K = model.K if model.K.ndim == 2 else model.K[place]
-            poles.append(_poles(model.M[place], model.C, K, space.basis))
-        most = max((len(values) for values in poles), default=0)
-        result = np.full((len(poles), most), np.nan + 0j)
-        for row, values in zip(result, poles, strict=True):
-            row[: len(values)] = values
-        return result.reshape(*batch, most)
+        model = self.model
+        spaces = model.stiffness_on_allowed(self.locked)
+        poles = {place: _poles(model.M[place], model.C, K, N) for place, K, N in spaces}
+        most = max(map(len, poles.values()), default=0)
+        result = np.full((*self.flags.shape, most), np.nan + 0j)
+        for place, values in poles.items():
+            result[place][: len(values)] = values
+        return result
 
 
 def linear_model(
@@ -435,12 +420,10 @@ def _rigid(model: Matrices, A: Array) -> list[Array]:
     return whole
 
 
-def _actuated(rows: Array, K: Array, scale: Array, units: Array) -> Array:
+def _actuated(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Array:
     """Static motions (r, actuators) for unit motions of the locked actuators: the last rows, over `units`."""
     wanted = np.eye(len(rows))[:, len(rows) - len(units) :] / units
     psi = scale[:, None] * np.linalg.lstsq(rows * scale, wanted, rcond=1e-8)[0]
-    (space,) = null_spaces(rows[None], scale)
-    N = space.basis
     moved = np.linalg.lstsq(N.T @ K @ N, N.T @ K @ psi, rcond=1e-12)[0]
     return np.asarray(psi - N @ moved)
 

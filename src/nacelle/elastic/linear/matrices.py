@@ -1,6 +1,4 @@
-"""Small motions of an undeformed robot: matrices over many poses, and the rates that are allowed.
-
-Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
+"""Small motions of an undeformed robot: compiled matrices over many poses, and the rates that are allowed.
 
 About a pose where nothing is deformed the small motion is linear over the rates r = [z; e]
 (`nacelle.elastic.frames`), z of platform and joints, e of the elastic coordinates:
@@ -33,6 +31,7 @@ decision is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -47,6 +46,7 @@ from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.flags import failed
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -316,6 +316,14 @@ class Matrices:
         if not locked:
             return self.A
         return np.concatenate([self.A, self.actuators / actuator_scales(self.robot)[:, None]], axis=-2)
+
+    def stiffness_on_allowed(self, locked: bool) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
+        """Of every pose that is reached its index in the batch, K (r, r), and N (r, k) of `null_spaces`."""
+        K, rows = np.broadcast_to(self.K, self.M.shape), self.rows(locked)
+        for index in np.ndindex(self.flags.shape):
+            if not failed(self.flags[index]):
+                (space,) = null_spaces(rows[index][None], rate_scales(self.extended))
+                yield index, K[index], space.basis
 
 
 def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:

@@ -1,6 +1,4 @@
-"""Statics of a loaded robot with flexible links: deflection, equilibrium, buckling.
-
-Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
+"""Statics of a loaded robot with flexible links, actuators locked: deflection, equilibrium, buckling.
 
 Linear: on the rates r = N s that closures and locked actuators allow (`null_spaces`),
 
@@ -11,20 +9,17 @@ Nonlinear: the equilibrium of the deformed robot with von Karman's stretch (`bal
 loaded natural frequencies are; its tangent is the stiffness there. The load factor says by how much the load
 may grow before that tangent is singular (`buckling`).
 
-Equilibria of a loaded robot with flexible links, actuators locked where the rigid robot has them.
-
-Out of balance are h = dV + A^T lambda (r,) and the gaps phi of closures and actuators. With N the rates
-that the constraints allow, a step moves by d and keeps the forces lambda of the constraints that balance
-best:
+Actuators are locked where the rigid robot has them. Out of balance are h = dV + A^T lambda (r,) and the gaps
+phi of closures and actuators. With N the rates that the constraints allow, a step moves by d and keeps the
+forces lambda of the constraints that balance best:
 
     A d = -phi,     N^T (h + D h d) = 0,     lambda = -(A^T)^+ dV
 
 D h is the exact derivative (`tangent`). The first step, from straight links, is the linear solution.
 
-Buckling of a robot with flexible links: by what factor a load may grow.
-
-To first order a load adds the stiffness G to that of the straight robot (axial forces in beams, forces of
-closures and loads that act on what moves). The robot buckles at the factors mu of the load where
+Buckling, by what factor a load may grow: to first order a load adds the stiffness G to that of the straight
+robot (axial forces in beams, forces of closures and loads that act on what moves). The robot buckles at the
+factors mu of the load where
 
     (K + mu G) phi = 0 on the rates N that closures and locked actuators allow: -G phi = (1 / mu) K phi
 

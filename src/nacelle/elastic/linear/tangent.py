@@ -1,6 +1,4 @@
-"""A deformed robot in plain numbers, its forces at rest and its tangent stiffness.
-
-Forces at rest along all rates, and how they change: the tangent stiffness of a loaded robot, exactly.
+"""A deformed robot in plain numbers, its forces at rest and its tangent stiffness, exactly.
 
 Everything at rest is a wrench F_b = [f; n] (6,) about the base's origin on a body b, or acts along a rate
 itself. With the columns C_i of the tree's rates u (`spanning_tree`), i moving the bodies B(i),
@@ -18,10 +16,9 @@ lambda = 0, on the rates N that the constraints allow
 is the stiffness: h is the gradient of V + lambda . phi, and what the choice of rates adds is proportional
 to h. Moments that are constant in base axes have no potential; of them the symmetric part counts.
 
-A deformed robot: its platform, joints and beams anywhere, closed or not, in plain numbers.
-
-The pose (R, p) of the platform, coordinates q (nq,) of the joints and elastic ones e (ne,) place all frames
-of the tree. A small step along the rates r = [V; q'; e'], V = [v; w] the platform's twist in base axes, gives
+The deformed robot may be anywhere, closed or not. The pose (R, p) of the platform, coordinates q (nq,) of the
+joints and elastic ones e (ne,) place all frames of the tree. A small step along the rates r = [V; q'; e'], V
+= [v; w] the platform's twist in base axes, gives
 
     p + v,   exp(w) R,   q + q',   e + e',   and of spherical joints the rotation after exp(w_s), own axes
 
