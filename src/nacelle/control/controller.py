@@ -36,7 +36,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.identities.values import PreciseInputs, Row
-from nacelle.simulation.digital_controller import DigitalController, law_alone
+from nacelle.simulation.digital_controller import DigitalController, compiled_law
 from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
 
@@ -244,11 +244,7 @@ class Controller(Shown):
     @property
     def compiled(self) -> Any:
         """The law by itself as native code, of (z, q, r, gains)."""
-        fields = self.kind.memory(self.robot)
-        law = DigitalController(
-            law_of(self.kind), self.period, memory=np.zeros(fields.size), gains=self.gains
-        )
-        return law_alone(law, self.robot)
+        return compiled_law(law_of(self.kind), self.robot)
 
     def coordinates(self, x: Any) -> Array:
         """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""

@@ -28,7 +28,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -182,38 +182,39 @@ def law_alone(law: DigitalController, robot: Robot) -> Callable[..., Any]:
     model = law.model(robot)
     if is_interpreted(law.function):
         return partial(law.function, model, **dict(law.options))
-    return _law_alone(law.function, model, law.options)
+    return compiled_law(law.function, model, law.options)
 
 
 @lru_cache(maxsize=32)
-def _law_alone(function: Callable[..., Any], model: Robot, options: Options) -> Compiled:
+def compiled_law(function: Callable[..., Any], model: Robot, options: Options = ()) -> Compiled:
+    """A law by itself as native code, of what it declares."""
     return compile_function(function, model, options=dict(options))
 
 
-class _LawShape(NamedTuple):
-    """What of a law shapes its program: function, robot, options, and how many numbers its arrays have."""
-
-    function: Callable[..., Any]
-    robot: Robot | None
-    options: Options
-    memory: int
-    gains: int
-
-
 @lru_cache(maxsize=32)
-def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, law: _LawShape) -> Any:
-    memory, gains = np.zeros(law.memory), np.zeros(law.gains)
-    own = DigitalController(
-        law.function, 1.0, memory=memory, gains=gains, robot=law.robot, options=law.options
+def _driver(
+    robot: Robot,
+    model: LoopModel,
+    settings: Options,
+    constants: int,
+    function: Callable[..., Any],
+    law_robot: Robot | None,
+    law_options: Options,
+    memory: int,
+    gains: int,
+) -> Any:
+    law = DigitalController(
+        function, 1.0, np.zeros(memory), gains=np.zeros(gains), robot=law_robot, options=law_options
     )
     parts = CompiledPlant(robot, model, settings, np.zeros(constants))
-    return compile_rk4(model.flow, robot, options=dict(settings), control=control(own, parts), sampled=True)
+    return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
 
 
 def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
-    shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
-    return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
+    plant = (parts.robot, parts.model, parts.options, len(parts.constants))
+    shape = (law.function, law.robot, law.options, len(law.memory), len(law.gains))
+    return _driver(*plant, *shape)
 
 
 # ---- laws that are made of others, and laws in Python

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,22 +146,21 @@ def closed_loop(
         KinematicsError: if gravity is above the limits of the drives, the delay is above the sample time, or
             an argument cannot be used.
     """
-    loop = ControlLoop(
-        plant,
-        controller.robot,
-        trajectory,
-        period=controller.period,
-        sensors=sensors,
-        delay=delay,
-        seed=seed,
-        settle=settle,
-        repeat=repeat,
-        duration=duration,
-        changes=changes,
-        tool=tool,
-        step=step,
-    )
+    options = LoopOptions(settle, repeat, duration, sensors, delay, seed, tuple(changes), tool, step)
+    loop = ControlLoop(plant, controller.robot, trajectory, period=controller.period, options=options)
     return loop.run(controller, label=label, progress=progress)
+
+
+@dataclass(frozen=True)
+class LoopOptions(Course):
+    """Options of a closed loop, with how its path is run through; `closed_loop` says what they mean."""
+
+    sensors: Sensors | None = None
+    delay: float = 0.0
+    seed: int = 0
+    changes: tuple[Change | tuple[float, Any], ...] = ()
+    tool: str = ""
+    step: float | None = None
 
 
 class ControlLoop:
@@ -171,15 +171,7 @@ class ControlLoop:
         model: the model that controllers have.
         trajectory: the path in time.
         period: sample time, s.
-        sensors: encoders; `closed_loop` says what this and the others are.
-        delay: s.
-        seed: of noise and losses.
-        settle: s.
-        repeat: how often the path is run through.
-        duration: when the run ends, s.
-        changes: what moves from some times on.
-        tool: the tool that is looked at.
-        step: the longest step of the integration, s.
+        options: sensors, delay, changes and others.
 
     Attributes:
         plants: what moves, at first and after each change.
@@ -199,21 +191,13 @@ class ControlLoop:
         trajectory: Trajectory,
         *,
         period: float,
-        sensors: Sensors | None = None,
-        delay: float = 0.0,
-        seed: int = 0,
-        settle: float | None = None,
-        repeat: int = 1,
-        duration: float | None = None,
-        changes: Sequence[Change | tuple[float, Any]] = (),
-        tool: str = "",
-        step: float | None = None,
+        options: LoopOptions | None = None,
     ) -> None:
         self.model, self.period = model, period
-        self.sensors = Sensors() if sensors is None else sensors
-        self.delay, self.seed, self.tool, self.step = delay, seed, tool, step
-        self.desired: Desired = desired_motion(model, trajectory, period, Course(settle, repeat, duration))
-        ordered = sorted((Change(*change) for change in changes), key=lambda change: change.time)
+        self.options = options = LoopOptions() if options is None else options
+        self.sensors = Sensors() if options.sensors is None else options.sensors
+        self.desired: Desired = desired_motion(model, trajectory, period, options)
+        ordered = sorted((Change(*change) for change in options.changes), key=lambda change: change.time)
         self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
         self.changes = self._samples([change.time for change in ordered])
         for own in self.plants:
@@ -256,7 +240,7 @@ class ControlLoop:
             raise KinematicsError(
                 f"{controller.name} has another model or sample time than the loop that was prepared"
             )
-        desired, first, sensors = self.desired, self.plants[0], self.sensors
+        desired, first, sensors, options = self.desired, self.plants[0], self.sensors, self.options
         controller = controller.for_motion(desired.rows)
         hold = np.clip(
             equilibrium(robot_of(first), desired.x[0], external=_external(first)),
@@ -264,12 +248,12 @@ class ControlLoop:
             self.limits,
         )
         law = sensors.before(
-            controller.digital(desired.x[0], desired.rows, delay=self.delay, first_force=hold),
+            controller.digital(desired.x[0], desired.rows, delay=options.delay, first_force=hold),
             controller.robot,
-            sensors.rows(controller.robot, desired.time, self.seed),
+            sensors.rows(controller.robot, desired.time, options.seed),
         )
         plants = tuple(_started(plant, hold) for plant in self.plants)
-        step = self.step
+        step = options.step
         if step is None:
             step = min(integration_step(own, desired.x, desired.v, self.required.force) for own in plants)
         simulation = self._simulate(plants, law, min(step, controller.period), progress)
@@ -282,10 +266,10 @@ class ControlLoop:
             required=self.required,
             limits=self.limits,
             sensors=sensors,
-            delay=self.delay,
-            seed=self.seed,
+            delay=options.delay,
+            seed=options.seed,
             notes=self.notes,
-            tool=self.tool,
+            tool=options.tool,
         )
 
     def _simulate(
