@@ -74,22 +74,22 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
             return None
         rng = np.random.default_rng(_SEED)
 
-        def row(given: Row) -> Row:
-            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
+        def row(sample: Row) -> Row:
+            x, y, rates = np.split(np.array(sample, dtype=float), (nx, nx + ny))
             z = np.asarray(fields.join(kind.start(robot, x, y)), dtype=float)
             q, gains = np.asarray(actuator_positions(robot, x, y)["q"]), kind.plausible_gains(robot)
             if identities:
                 near = [*_beside(z, rng), *_beside(q, rng)]
-                return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains), rng))
+                return (*near, *sample[:nx], *sample[nx + ny :], *_beside(np.abs(gains), rng))
             off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
             numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains])
             return tuple(map(Decimal, numbers.astype(float).tolist()))
 
         if not identities:
-            rows = tuple(row(given) for given in states.check)
+            rows = tuple(row(sample) for sample in states.check)
             return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
         try:
-            proof, check = (tuple(row(given) for given in part) for part in (states.proof, states.check))
+            proof, check = (tuple(row(sample) for sample in part) for part in (states.proof, states.check))
         except NacelleError:
             return None
         before = (0.0,) * (fields.size + len(robot.actuators))
@@ -102,7 +102,7 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
 def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
     """Numbers beside others; random ones where these are zero."""
     away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
-    return [Decimal(float(own)) for own in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
+    return [Decimal(float(value)) for value in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
 
 
 # ---- the physics function of a control law, with the checks before a force leaves

@@ -49,8 +49,8 @@ class Fields:
             KinematicsError: if there is none of that name.
         """
         start = 0
-        for own, size in self.sizes.items():
-            if own == name:
+        for part, size in self.sizes.items():
+            if part == name:
                 return slice(start, start + size)
             start += size
         raise KinematicsError(f"nothing is called {name!r}; {did_you_mean(name, self.names)}")

@@ -91,16 +91,16 @@ def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Ar
         ahead, behind = (form.elastic(form.stepped(p, sign * step)) for sign in (1.0, -1.0))
         columns.append((ahead - behind) / (2.0 * _SHIFT))
     e = np.stack(columns)
-    stretch, other = np.zeros(len(e)), np.zeros(len(e))
-    for own, place in zip(whole.shapes, whole.slices, strict=False):
-        part = e[:, place]
-        other += np.einsum("mi,ij,mj->m", part, own.stiffness, part)
-        for along in own.stretches:
+    stretch, elsewhere = np.zeros(len(e)), np.zeros(len(e))
+    for beam, span in zip(whole.shapes, whole.slices, strict=False):
+        part = e[:, span]
+        elsewhere += np.einsum("mi,ij,mj->m", part, beam.stiffness, part)
+        for along in beam.stretches:
             stretch += along.stiffness * (part @ along.row) ** 2
-    for spring, place in zip(whole.springs, whole.slices[len(whole.shapes) :], strict=True):
-        other += spring.stiffness * e[:, place.start] ** 2
+    for spring, span in zip(whole.springs, whole.slices[len(whole.shapes) :], strict=True):
+        elsewhere += spring.stiffness * e[:, span.start] ** 2
     frequencies = np.sqrt(np.abs(values[order]))
-    return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
+    return frequencies, stretch / np.maximum(stretch + elsewhere, np.finfo(float).tiny)
 
 
 def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:

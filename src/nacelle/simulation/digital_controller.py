@@ -114,9 +114,9 @@ class DigitalController:
         Raises:
             KinematicsError: if it takes something that there is not, or in another size.
         """
-        own = {"z": self.memory.shape, "gains": self.gains.shape}
+        extra = {"z": self.memory.shape, "gains": self.gains.shape}
         what = f"the controller {self.name!r}"
-        return law_inputs(what, self.function, self.model(plant_robot), plant_robot, own)
+        return law_inputs(what, self.function, self.model(plant_robot), plant_robot, extra)
 
     def rows(self, plant: Plant, robot: Robot, count: int) -> Array:
         """The reference (count, k), a row for every sample.
@@ -144,10 +144,10 @@ class DigitalController:
 # ---- digital controllers as programs
 
 
-def _evaluate(law: DigitalController, robot: Robot, given: dict[str, Any]) -> tuple[Array, Array]:
+def _evaluate(law: DigitalController, robot: Robot, arguments: dict[str, Any]) -> tuple[Array, Array]:
     """Forces (actuators,) and memory (nz,) of a law at what it takes, over any scalar."""
     shapes = law.shapes(robot)
-    result = law.function(law.model(robot), *(given[name] for name in shapes), **dict(law.options))
+    result = law.function(law.model(robot), *(arguments[name] for name in shapes), **dict(law.options))
     if not isinstance(result, dict) or set(result) < {"force", "memory"}:
         raise KinematicsError(f'the controller {law.name!r} gives {{"force": ..., "memory": ...}}')
     force, memory = np.asarray(result["force"]), np.asarray(result["memory"])
@@ -167,9 +167,9 @@ def control(law: DigitalController, parts: CompiledPlant) -> Callable[..., Array
 
     @physics(s=(n + len(law.memory),), w=(rows,), constants=(count + len(law.gains),))
     def controlled(robot: Robot, s: Array, w: Array, constants: Array) -> Array:
-        given = {"t": w[0], "r": w[1:], "z": s[n:], "gains": constants[count:]}
-        given |= parts.model.signals(robot, s[:n], constants[:count], tuple(shapes))
-        force, memory = _evaluate(law, robot, given)
+        arguments = {"t": w[0], "r": w[1:], "z": s[n:], "gains": constants[count:]}
+        arguments |= parts.model.signals(robot, s[:n], constants[:count], tuple(shapes))
+        force, memory = _evaluate(law, robot, arguments)
         return pack([*force, *memory])
 
     model = law.model(parts.robot)
@@ -235,7 +235,7 @@ def derived_law(
     function: Callable[..., Any],
     shapes: dict[str, Any],
     arrays_of: Callable[[Robot, dict[str, Array]], dict[str, Array]],
-    outputs_of: Callable[[dict[str, Array], Any], Any] = lambda given, outputs: outputs,
+    outputs_of: Callable[[dict[str, Array], Any], Any] = lambda arguments, outputs: outputs,
 ) -> Callable[..., Any]:
     """A law that evaluates another.
 
@@ -250,9 +250,9 @@ def derived_law(
 
     @physics(**(declared | shapes))
     def law(robot: Robot, *arrays: Array, **options: Any) -> Any:
-        given = dict(zip(names, arrays, strict=True))
-        inner = given | arrays_of(robot, given)
-        return outputs_of(given, function(robot, *(inner[name] for name in declared), **options))
+        arguments = dict(zip(names, arrays, strict=True))
+        inner = arguments | arrays_of(robot, arguments)
+        return outputs_of(arguments, function(robot, *(inner[name] for name in declared), **options))
 
     law.__name__ = getattr(function, "__name__", "controller")
     return interpreted(law) if is_interpreted(function) else law
@@ -262,11 +262,11 @@ def derived_law(
 def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[..., Any]:
     """A law whose forces are those of the sample before: a delay of a whole sample."""
 
-    def outputs_of(given: dict[str, Array], outputs: Any) -> dict[str, Array]:
-        return {"force": given["z"][nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
+    def outputs_of(arguments: dict[str, Array], outputs: Any) -> dict[str, Array]:
+        return {"force": arguments["z"][nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
 
     shapes = {"z": (nz + inputs,)}
-    waiting = derived_law(function, shapes, lambda robot, given: {"z": given["z"][:nz]}, outputs_of)
+    waiting = derived_law(function, shapes, lambda robot, arguments: {"z": arguments["z"][:nz]}, outputs_of)
     vars(waiting)["made_from"] = (function, nz, inputs)
     return waiting
 
@@ -399,13 +399,13 @@ class SampledSteps(Stepper):
         X = self._plain(w) if self._parts is None else self._compiled(self._parts, w)
         n, end, ended = self.n, self.n + len(self.law.memory), ""
         if self.law.stop is not None:
-            place, words = self.law.stop
-            stopped = X[:, n + place] > 0.0
+            index, message = self.law.stop
+            stopped = X[:, n + index] > 0.0
             if stopped.any():
                 # Without forces a robot may meet an event later.
                 halt = int(np.argmax(stopped))
                 X = X[: halt + 1]
-                reason = words if isinstance(words, str) else words[int(X[halt, n + place])]
+                reason = message if isinstance(message, str) else message[int(X[halt, n + index])]
                 ended = f"at {t[halt]:.9g} s {reason}"
         self._last = X[-1]
         self.memory.append(X[:, n:end])
@@ -436,10 +436,10 @@ class SampledSteps(Stepper):
         s, z, u = np.split(self._last, [self.n, self.n + len(self.law.memory)])
         rows: list[Array] = []
         for row in w:
-            given = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
-            measured = tuple(name for name in shapes if name not in given)
-            given |= plant.signals(s, measured) if measured else {}
-            outputs = law(*(given[name] for name in shapes))
+            arguments = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
+            measured = tuple(name for name in shapes if name not in arguments)
+            arguments |= plant.signals(s, measured) if measured else {}
+            outputs = law(*(arguments[name] for name in shapes))
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(self.samples.substeps):
                 u = new if phase == self.samples.delay else u
@@ -484,7 +484,7 @@ def integrate_sampled(
     report: Callable[[float], None],
 ) -> Outcome:
     """Run a law around a plant, until the last sample is over or an event comes."""
-    own = len(law.memory)
+    memory_size = len(law.memory)
     law, samples = _whole_delay(law, samples, plant.inputs)
     steps, grid = SampledSteps(plant, law, samples, s0), samples.grid
     problem = InitialValueProblem(steps.drive, s0, samples.start, events)
@@ -493,10 +493,10 @@ def integrate_sampled(
     if outcome.t[last] < grid.time(last):
         # An event came within a step.
         memory[last] = memory[last - 1]
-    if len(law.memory) > own and last:
+    if len(law.memory) > memory_size and last:
         # The forces beside a time are those that act from it on; the next ones wait in the memory.
-        outcome.inputs[last] = memory[last, own:]
-    return outcome._replace(memory=memory[:, :own])
+        outcome.inputs[last] = memory[last, memory_size:]
+    return outcome._replace(memory=memory[:, :memory_size])
 
 
 def _whole_delay(

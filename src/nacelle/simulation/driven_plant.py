@@ -61,12 +61,12 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     @physics(s=state, u=of_actuators, constants=constant_shape)
     def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
         (inner,) = size(robot)
-        own, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
+        plant_state, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
         force = [force_limited(u[i], limit) for i, limit in enumerate(drives.limit)]
         motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
         for i, g in zip(lagged, motors, strict=True):
             force[i] = g
-        signals = plant.signals(robot, own, constants, wanted) if wanted else {}
+        signals = plant.signals(robot, plant_state, constants, wanted) if wanted else {}
         if drives.cogging:
             force = list(pack(force) + drives.cogging_forces(signals["q"]))
         bristle_rates = []
@@ -74,7 +74,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
             w = signals["qd"][i]
             force[i] = force[i] - model.force(w, b)
             bristle_rates.append(model.bristle_rate(w, b))
-        flow = plant.flow(robot, own, pack(force), constants, **options)
+        flow = plant.flow(robot, plant_state, pack(force), constants, **options)
         return pack([*flow, *motor_rates, *bristle_rates])
 
     def driven_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     return LoopModel(driven_flow, driven_signals)
 
 
-def _shape(plant: LoopModel, place: int) -> Callable[[Robot], tuple[int, ...]]:
+def _shape(plant: LoopModel, index: int) -> Callable[[Robot], tuple[int, ...]]:
     """Shape of an input of the plant's flow, by its place, as a function of the robot."""
 
     def shape(robot: Robot) -> tuple[int, ...]:
-        return list((input_shapes(plant.flow, robot) or {}).values())[place]
+        return list((input_shapes(plant.flow, robot) or {}).values())[index]
 
     return shape
 
@@ -118,11 +118,11 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     """The fastest rate of joints that stick, 1/s or rad/s; 0 if none has stiction."""
     if not drives.bristled:
         return 0.0
-    places = [i for i, _ in drives.bristled]
+    indices = [i for i, _ in drives.bristled]
     stiffness = np.array([model.stiffness for _, model in drives.bristled])
     damping = np.array([model.damping + model.viscous for _, model in drives.bristled])
-    own, n = W[np.ix_(places, places)], len(places)
-    A = np.block([[-own * damping, -own * stiffness], [np.eye(n), np.zeros((n, n))]])
+    mobility, n = W[np.ix_(indices, indices)], len(indices)
+    A = np.block([[-mobility * damping, -mobility * stiffness], [np.eye(n), np.zeros((n, n))]])
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
@@ -185,8 +185,8 @@ class DrivenPlant(CompiledPlant):
     def bristles(self, s: Array) -> Array:
         """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
         result = np.zeros((*s.shape[:-1], self.inputs))
-        places = [i for i, _ in self.numbers.bristled]
-        result[..., places] = s[..., self.plant.size + len(self.numbers.lagged) :]
+        indices = [i for i, _ in self.numbers.bristled]
+        result[..., indices] = s[..., self.plant.size + len(self.numbers.lagged) :]
         return result
 
     def motor_forces(self, s: Array, u: Array) -> Array:
@@ -235,14 +235,14 @@ class DrivenPlant(CompiledPlant):
         count, lagged = self.inputs, self.numbers.lagged
         if not self.numbers.bristled:
             return np.zeros(count), np.zeros((count, count))
-        f, own, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
+        f, state, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
 
         def accelerated(force: Array) -> Array:
-            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+            return f(np.concatenate([state, force[lagged], bristles]), force)[: len(state)]
 
         forces, still = np.minimum(1.0, self.numbers.limit), accelerated(np.zeros(count))
-        moved = np.array([own, *(own + accelerated(force) - still for force in np.diag(forces))])
-        w = self.encoders(moved)[1]
+        shifted = np.array([state, *(state + accelerated(force) - still for force in np.diag(forces))])
+        w = self.encoders(shifted)[1]
         return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
 
     def default_step(self, s: Array) -> float:

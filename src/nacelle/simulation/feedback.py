@@ -105,7 +105,7 @@ def law_inputs(
     function: Callable[..., Any],
     model: Robot,
     robot: Robot,
-    own: Mapping[str, tuple[int, ...]],
+    extra: Mapping[str, tuple[int, ...]],
 ) -> dict[str, tuple[int, ...]]:
     """Shapes of what a law takes, by name.
 
@@ -114,21 +114,21 @@ def law_inputs(
         function: the law.
         model: the robot that the law is for.
         robot: the robot that moves.
-        own: shapes of what there is beside the signals.
+        extra: shapes of what there is beside the signals.
 
     Raises:
         KinematicsError: if the law takes something that there is not, or in another size.
     """
     shapes = input_shapes(function, model) or {}
-    there, names = {**signal_shapes(robot), **own}, (*SIGNALS, *own)
+    expected, names = {**signal_shapes(robot), **extra}, (*SIGNALS, *extra)
     for name, shape in shapes.items():
         if name not in names:
             raise KinematicsError(
                 f"{what} takes {name!r}; {did_you_mean(name, names)} (there are {', '.join(names)})"
             )
-        if name != "r" and shape != there[name]:
+        if name != "r" and shape != expected[name]:
             raise KinematicsError(
-                f"{what} takes {name} with the shape {shape}; of {robot.name} it is {there[name]}"
+                f"{what} takes {name} with the shape {shape}; of {robot.name} it is {expected[name]}"
             )
     if len(shapes.get("r", (0,))) != 1:
         raise KinematicsError(f"the reference r of {what} has a shape (k,)")
@@ -237,13 +237,13 @@ def _loop(
     robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
 ) -> tuple[Callable[..., Array], Callable[..., Array]]:
     """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
-    force, given = control(Feedback(law, None, options), robot, model), dict(settings)
+    force, flow_options = control(Feedback(law, None, options), robot, model), dict(settings)
 
     def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
-        return model.flow(robot, s, force(robot, s, u, constants), constants, **given)
+        return model.flow(robot, s, force(robot, s, u, constants), constants, **flow_options)
 
     vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
-    vars(closed)["made_from"] = (law, options, model.flow, sorted(given.items()))
+    vars(closed)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
     return force, closed
 
 

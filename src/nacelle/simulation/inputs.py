@@ -37,24 +37,24 @@ def _sized(value: Any, size: int, what: str, t: float, *, finite: bool = True) -
     return array
 
 
-def _table(plant: Plant, given: Any, size: int, what: str, steps: range | None) -> StepRows:
+def _table(plant: Plant, value: Any, size: int, what: str, steps: range | None) -> StepRows:
     """Rows from an array, one for each of the steps or one for all; None without fixed steps."""
     try:
-        table = np.asarray(given, dtype=float)
+        table = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {given!r}") from None
+        raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {value!r}") from None
     if table.ndim == 1:
         table = table[None]
     counts = (1,) if steps is None else (1, len(steps))
     if table.ndim != 2 or table.shape[1] != size or len(table) not in counts:
         if steps is None:
             raise KinematicsError(
-                f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(given)}; "
+                f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(value)}; "
                 "one row a step goes with fixed steps, the methods 'rk4' and 'irk5'"
             )
         raise KinematicsError(
             f"{what} for {len(steps)} steps of {plant.name} have the shape ({size},) or "
-            f"({len(steps)}, {size}), got {np.shape(given)}"
+            f"({len(steps)}, {size}), got {np.shape(value)}"
         )
     if not np.isfinite(table).all():
         row = int(np.argmin(np.isfinite(table).all(axis=1)))

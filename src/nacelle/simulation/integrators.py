@@ -44,12 +44,12 @@ _PARTS = np.linspace(0.0, 1.0, 9)
 def first_bad(events: Events, t: Array, s: Array) -> int | None:
     """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
     fine = np.isfinite(s).all(axis=1)
-    place = len(t) if fine.all() else int(np.argmin(fine))
+    first = len(t) if fine.all() else int(np.argmin(fine))
     for event in events:
-        if place:
-            good = np.all(event.values(t[:place], s[:place]) > 0.0, axis=1)
-            place = place if good.all() else int(np.argmin(good))
-    return None if place == len(t) else place
+        if first:
+            good = np.all(event.values(t[:first], s[:first]) > 0.0, axis=1)
+            first = first if good.all() else int(np.argmin(good))
+    return None if first == len(t) else first
 
 
 def boundary(
@@ -86,8 +86,8 @@ def met(events: Events, t: float, s: Array) -> str | None:
     for event in events:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
-            place = int(np.argmin(good))
-            return event.names[place] if event.words is None else event.words(place, s)
+            index = int(np.argmin(good))
+            return event.names[index] if event.words is None else event.words(index, s)
     return None
 
 
@@ -102,10 +102,10 @@ def event_within(
         return None
     t = begin + (end - begin) * _PARTS
     t[-1] = end
-    place = first_bad(events, t[1:], states(t[1:]))
-    if place is None:
+    index = first_bad(events, t[1:], states(t[1:]))
+    if index is None:
         return None
-    return boundary(events, float(t[place]), float(t[place + 1]), lambda now: states(np.array([now]))[0])
+    return boundary(events, float(t[index]), float(t[index + 1]), lambda now: states(np.array([now]))[0])
 
 
 # ---- fixed steps
@@ -369,15 +369,15 @@ def integrate_fixed(
             else:
                 part = stepper.block(now, k, at)
             done = len(part.states)
-            place = first_bad(events, at[1 : done + 1], part.states) if done else None
-            good = done if place is None else place
+            bad = first_bad(events, at[1 : done + 1], part.states) if done else None
+            good = done if bad is None else bad
             times.append(at[1 : good + 1])
             states.append(part.states[:good])
             used.append(part.used[:good])
             numbers.append(np.arange(k, k + good))
             if good:
                 now, t, k = part.states[good - 1], float(at[good]), k + good
-            if place is not None:
+            if bad is not None:
                 # The step is shortened so that it ends at the first event.
                 state = stepper.within(now, k, t, part.used[good])
                 end, name = boundary(events, t, float(at[good + 1]), state)

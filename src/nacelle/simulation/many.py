@@ -50,10 +50,10 @@ def turned(robot: Robot, x: Array) -> Array:
 
 
 def _unit_pose(mechanism: Mechanism, x: Array) -> Array:
-    place = mechanism.layout.quaternion
-    if place is None:
+    quaternion = mechanism.layout.quaternion
+    if quaternion is None:
         return x
-    return pack([*x[: place.start], *(x[place] / norm(x[place])), *x[place.stop :]])
+    return pack([*x[: quaternion.start], *(x[quaternion] / norm(x[quaternion])), *x[quaternion.stop :]])
 
 
 @physics(s=state_size, quat_0=(4,))
@@ -136,35 +136,35 @@ def simulate_many(
     if samples < 1 or steps % samples:
         raise KinematicsError(f"samples = {samples} must be a divisor of the {steps} steps")
     n, quat_0 = robot.motion.n, reference_orientation(mechanism)
-    place = _Arrays(target, precision)
-    given = [
-        place.rows("x0", x0, mechanism.layout.nx),
-        place.rows("v0", np.zeros(n) if v0 is None else v0, n, made=v0 is None),
-        place.rows(
+    arrays = _Arrays(target, precision)
+    arguments = [
+        arrays.rows("x0", x0, mechanism.layout.nx),
+        arrays.rows("v0", np.zeros(n) if v0 is None else v0, n, filled=v0 is None),
+        arrays.rows(
             "force",
             np.zeros(len(robot.actuators)) if force is None else force,
             len(robot.actuators),
-            made=force is None,
+            filled=force is None,
         ),
     ]
     numbers = "constant" if parameters is None else groups
     if parameters is not None:
         names = () if groups == "input" else (groups,) if isinstance(groups, str) else tuple(groups)
-        given.append(place.rows("parameters", parameters, len(robot.numbers.names(*names))))
-    count = place.count(given)
-    x, v, u, *own = given
+        arguments.append(arrays.rows("parameters", parameters, len(robot.numbers.names(*names))))
+    count = arrays.count(arguments)
+    x, v, u, *rest = arguments
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
-    made = _made(robot, numbers, Physics(friction, smooth), target, precision)
-    q = place.asarray(quat_0)
-    x = place.whole(x, count)
-    parts = [made.coordinates(x, q), place.whole(v, count)]
-    s = place.joined(parts if made.turned is None else [*parts, made.turned(x)])
+    programs = _made(robot, numbers, Physics(friction, smooth), target, precision)
+    q = arrays.asarray(quat_0)
+    x = arrays.whole(x, count)
+    parts = [programs.coordinates(x, q), arrays.whole(v, count)]
+    s = arrays.joined(parts if programs.turned is None else [*parts, programs.turned(x)])
     every = steps // samples
-    motion = made.driver.integrate(
-        s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
+    motion = programs.driver.integrate(
+        s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = made.poses(motion.states, q)
+    pose = programs.poses(motion.states, q)
     v = motion.states[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
@@ -211,9 +211,9 @@ class _Arrays:
         """Small arrays of the function's own."""
         return self.module.asarray(value, dtype=self.kind)
 
-    def rows(self, name: str, value: Any, size: int, *, made: bool = False) -> Any:
+    def rows(self, name: str, value: Any, size: int, *, filled: bool = False) -> Any:
         """An argument (N, size) or (size,)."""
-        if self.module is np or made:
+        if self.module is np or filled:
             array = self.asarray(value)
         else:
             from nacelle.emit.cuda.device import device_array

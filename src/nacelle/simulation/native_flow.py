@@ -170,8 +170,8 @@ def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Optio
 def by_state(value: Array, s: Array) -> Array:
     """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
     graph = s[0].graph
-    nodes, one = [node_of(graph, entry) for entry in value], graph.const(1.0)
-    columns = [forward(graph, nodes, {symbol.index: one}) for symbol in s]
+    nodes, unit = [node_of(graph, entry) for entry in value], graph.const(1.0)
+    columns = [forward(graph, nodes, {symbol.index: unit}) for symbol in s]
 
     def entry(node: int | None) -> Scalar:
         return 0.0 if node is None else Symbol(graph, node)

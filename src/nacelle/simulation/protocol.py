@@ -291,8 +291,8 @@ class PlantInputs:
     def forces(self, k: Any, t: Array, s: Array) -> Array:
         """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
         steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
-        given = self._given(steps, t, s)
-        return given if self.closed is None else self.closed.forces(s, given)
+        inputs = self._given(steps, t, s)
+        return inputs if self.closed is None else self.closed.forces(s, inputs)
 
     def table(self, k: Array, t: Array, stages: Sequence[float]) -> tuple[Array, Array]:
         """The core's inputs for steps k (N,) between times t (N + 1,), where they are free of the state.

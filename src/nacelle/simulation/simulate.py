@@ -116,17 +116,19 @@ def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     Raises:
         KinematicsError: if steps are given that would grow without bound.
     """
-    own: Any = plant
+    optional: Any = plant
     if settings.method == "auto":
-        chosen = own.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
+        chosen = optional.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
         return _suited(plant, s0, dataclasses.replace(settings, method=chosen))
     suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(settings.method, "")
     if not hasattr(plant, suited):
         return settings
     if settings.step is None:
-        step = min(getattr(own, suited)(s0), settings.until - settings.start)
+        step = min(getattr(optional, suited)(s0), settings.until - settings.start)
         return dataclasses.replace(settings, step=step)
-    reason = own.reason_unstable(s0, settings.step / settings.substeps) if settings.method == "rk4" else ""
+    reason = (
+        optional.reason_unstable(s0, settings.step / settings.substeps) if settings.method == "rk4" else ""
+    )
     if reason:
         raise KinematicsError(reason)
     return settings

@@ -49,9 +49,9 @@ class DenseTrack:
         states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
             return states
-        place = _interval(self.breaks, t)
-        order = np.argsort(place, kind="stable")
-        steps, starts = np.unique(place[order], return_index=True)
+        interval = _interval(self.breaks, t)
+        order = np.argsort(interval, kind="stable")
+        steps, starts = np.unique(interval[order], return_index=True)
         for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
             states[chosen] = self.pieces[k](t[chosen]).T
         return states
@@ -178,9 +178,9 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         begin, end = track.breaks[0], track.breaks[-1]
         last = track is tracks[-1]
         stop = len(times) if last else int(np.searchsorted(times, end, side="left"))
-        own = times[position:stop]
+        inside = times[position:stop]
         position = stop
-        edges = np.unique(np.concatenate([track.breaks, own, [begin, end]]))
+        edges = np.unique(np.concatenate([track.breaks, inside, [begin, end]]))
         if len(edges) > 1:
             parts = _by_gauss(track, edges, rate)
         else:
@@ -190,7 +190,7 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         if total is None:
             total = np.zeros(parts.shape[1])
         sums = np.concatenate([total[None], total + np.cumsum(parts, axis=0)])
-        result.append(sums[np.searchsorted(edges, own)])
+        result.append(sums[np.searchsorted(edges, inside)])
         total = sums[-1]
     return np.concatenate(result)
 

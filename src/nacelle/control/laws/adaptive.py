@@ -163,17 +163,17 @@ def adapted_parameters(robot: Robot, shared: Any = None) -> BaseParameters:
 
 def parameter_scales(robot: Robot, base: BaseParameters, payload: float) -> Array:
     """The scale of every base parameter (base parameters,), SI units."""
-    own = np.abs(linear_parameters(robot).values)
-    place = {name: k for k, name in enumerate(linear_parameters(robot).names)}
+    scales = np.abs(linear_parameters(robot).values)
+    order = {name: k for k, name in enumerate(linear_parameters(robot).names)}
     for index, body in enumerate(robot.bodies):
-        if f"{body.name}.m" in place:
+        if f"{body.name}.m" in order:
             ten = body_parameters(robot, index)
             extra = payload if index in robot.nacelle.bodies else 0.0
             sizes = _body_scales(ten, extra, robot.size)
             for part, size in zip(INERTIA_NAMES, sizes, strict=True):
-                own[place[f"{body.name}.{part}"]] = size
+                scales[order[f"{body.name}.{part}"]] = size
     # A chosen parameter of several legs has one scale.
-    chosen = np.array([own[group].max() for group in base.choice.groups()])
+    chosen = np.array([scales[group].max() for group in base.choice.groups()])
     return np.asarray(np.abs(base.K) @ chosen)
 
 
@@ -314,13 +314,13 @@ def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> 
 def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
     """The derivative e' (n,)."""
     off = v_d - v
-    place = mechanism_of(robot).layout.angular
-    if mechanism_of(robot).layout.quaternion is None or place is None:
+    angular = mechanism_of(robot).layout.angular
+    if mechanism_of(robot).layout.quaternion is None or angular is None:
         return off
-    turn = e[place]
-    c = sqrt(maximum(1.0 - 0.25 * dot(turn, turn), 0.0))
-    turning = c * off[place] + 0.5 * cross(v_d[place] + v[place], turn)
-    return pack([*off[: place.start], *turning, *off[place.stop :]])
+    rotation = e[angular]
+    c = sqrt(maximum(1.0 - 0.25 * dot(rotation, rotation), 0.0))
+    turning = c * off[angular] + 0.5 * cross(v_d[angular] + v[angular], rotation)
+    return pack([*off[: angular.start], *turning, *off[angular.stop :]])
 
 
 # ---- adaptive control in the parameters of the linear form (Slotine and Li; [CB1997] (34), (45))
@@ -450,8 +450,8 @@ class Adaptive(ControllerKind):
         if self.adapts:
             excitation = _excitation(felt, z["excitation"], k)
             resting = maximum(platform.missed[0], platform.stopped[0])
-            for own, most in zip(asked, k["limit"], strict=True):
-                resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
+            for effort, most in zip(asked, k["limit"], strict=True):
+                resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
             change = _Change(excitation, resting, dot(slide.s, load))
             parameters = _adapted(felt, J @ slide.s, z["parameters"], change, k)
             memory |= {"parameters": parameters, "excitation": excitation}
@@ -471,11 +471,11 @@ class Adaptive(ControllerKind):
         if self.along == "reference":
             rates = (slide.v_ref, np.zeros(len(slide.v_ref)))
         rubbing = Physics(smooth=self.smooth)
-        other = model_functions.regressor(*at, *rates, outputs="Y", physics=rubbing, **options)["Y"]
-        places = set(base.friction)
-        columns = [(other if i in places else inertial)[:, i] for i in range(len(base))]
+        rubbed = model_functions.regressor(*at, *rates, outputs="Y", physics=rubbing, **options)["Y"]
+        friction_columns = set(base.friction)
+        columns = [(rubbed if i in friction_columns else inertial)[:, i] for i in range(len(base))]
         Y = np.stack(columns, axis=1)
-        return Y, Y if self.along == "reference" else np.asarray(other)
+        return Y, Y if self.along == "reference" else np.asarray(rubbed)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
@@ -546,8 +546,8 @@ def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     parts = Y * k["scale"] / k["typical"][:, None]
     return pack(
         [
-            own + k["forgetting"][0] * (dot(part, part) - own)
-            for own, part in zip(before, parts.T, strict=True)
+            mean_square + k["forgetting"][0] * (dot(part, part) - mean_square)
+            for mean_square, part in zip(before, parts.T, strict=True)
         ]
     )
 
@@ -605,4 +605,4 @@ def _within(p: Array, mask: Array, P: Array, k: dict[str, Array]) -> Array:
             over = maximum(p[i] - high, 0.0) + minimum(p[i] - low, 0.0)
             p = p - (over * lengths[i]) * (mask * P[:, i])
     limits = zip(p, k["lower"], k["upper"], strict=True)
-    return pack([minimum(maximum(own, low), high) for own, low, high in limits])
+    return pack([minimum(maximum(value, low), high) for value, low, high in limits])

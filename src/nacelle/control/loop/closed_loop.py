@@ -75,8 +75,8 @@ def _fastest(plant: Plant, s: Array, u: Array) -> float:
 def _slopes(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
     """df/ds (size, size) by central differences."""
     size = len(s)
-    moved = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
-    values = derivatives_of(plant)(moved, np.broadcast_to(u, (2 * size, len(u))).copy())
+    shifted = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
+    values = derivatives_of(plant)(shifted, np.broadcast_to(u, (2 * size, len(u))).copy())
     return np.asarray((values[:size] - values[size:]).T / (2.0 * nudge))
 
 
@@ -198,12 +198,12 @@ class ControlLoop:
         self.sensors = Sensors() if options.sensors is None else options.sensors
         self.desired: Desired = desired_motion(model, trajectory, period, options)
         ordered = sorted((Change(*change) for change in options.changes), key=lambda change: change.time)
-        self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
+        self.plants = tuple(map(plant_of, (plant, *(change.plant for change in ordered))))
         self.changes = self._samples([change.time for change in ordered])
-        for own in self.plants:
-            _check_alike(model, own)
+        for moving in self.plants:
+            _check_alike(model, moving)
         self.required: PathRequirement = required_of_actuators(model, self.desired, SMOOTH)
-        self.limits = np.min([_limits(own) for own in self.plants], axis=0)
+        self.limits = np.min([_limits(moving) for moving in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
         path = PathRequirement(*(part[first:] for part in self.required))
@@ -255,7 +255,7 @@ class ControlLoop:
         plants = tuple(_started(plant, hold) for plant in self.plants)
         step = options.step
         if step is None:
-            step = min(integration_step(own, desired.x, desired.v, self.required.force) for own in plants)
+            step = min(integration_step(each, desired.x, desired.v, self.required.force) for each in plants)
         simulation = self._simulate(plants, law, min(step, controller.period), progress)
         return ControlRun(
             controller=controller,
@@ -299,18 +299,18 @@ def _part(desired: Desired, begin: int, end: int) -> Desired:
 # ---- plants
 
 
-def plant_of(given: Plant | Robot) -> Plant:
+def plant_of(moving: Plant | Robot) -> Plant:
     """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
 
     Raises:
         KinematicsError: if it is neither.
     """
-    plant: Any = given
-    if isinstance(given, Robot):
-        plant = DrivenPlant(RigidPlant(given, smooth=SMOOTH))
+    plant: Any = moving
+    if isinstance(moving, Robot):
+        plant = DrivenPlant(RigidPlant(moving, smooth=SMOOTH))
     if not isinstance(plant, Plant):
         raise KinematicsError(
-            f"{given!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
     return plant
 

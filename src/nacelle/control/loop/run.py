@@ -39,11 +39,11 @@ def contour_error(path: Array, points: Array) -> Array:
     corners = path[np.concatenate([[True], np.any(np.diff(path, axis=0) != 0.0, axis=1)])]
     finite = np.isfinite(points).all(axis=1)
     result = np.full(len(points), np.nan)
-    nearest, place = cKDTree(corners).query(points[finite])
+    nearest, corner = cKDTree(corners).query(points[finite])
     best = np.asarray(nearest, dtype=float)
     for ahead in (-1, 1):
-        other = np.clip(place + ahead, 0, len(corners) - 1)
-        start, way = corners[place], corners[other] - corners[place]
+        neighbour = np.clip(corner + ahead, 0, len(corners) - 1)
+        start, way = corners[corner], corners[neighbour] - corners[corner]
         length = np.maximum(np.einsum("ni,ni->n", way, way), np.finfo(float).tiny)
         part = np.clip(np.einsum("ni,ni->n", points[finite] - start, way) / length, 0.0, 1.0)
         off = np.linalg.norm(points[finite] - start - part[:, None] * way, axis=1)
@@ -211,8 +211,8 @@ class ControlRun(Drawn):
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
-        place = np.minimum(self._at + late, len(self.simulation.t) - 1)
-        return np.asarray(self.simulation.inputs[place])
+        index = np.minimum(self._at + late, len(self.simulation.t) - 1)
+        return np.asarray(self.simulation.inputs[index])
 
     @cached_property
     def acting(self) -> Array:
@@ -242,10 +242,10 @@ class ControlRun(Drawn):
         Raises:
             KinematicsError: if it remembers none.
         """
-        place = self.controller.kind.memory(self.robot).place("x")
+        part = self.controller.kind.memory(self.robot).place("x")
         assert self.simulation.memory is not None
         # What is beside a sample is what it takes; what it gives is beside the next step.
-        return self.simulation.memory[self._at + 1, place]
+        return self.simulation.memory[self._at + 1, part]
 
     @property
     def estimate_error(self) -> Array:
@@ -425,10 +425,10 @@ class ControlRun(Drawn):
 
 def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
-    own: Any = plant
+    measured: Any = plant
     if hasattr(plant, "loop_parts"):
-        return np.asarray(own.loop_parts().signals(states, ("q",))["q"])
-    return np.array([own.signals(s, ("q",))["q"] for s in states])
+        return np.asarray(measured.loop_parts().signals(states, ("q",))["q"])
+    return np.array([measured.signals(s, ("q",))["q"] for s in states])
 
 
 def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:

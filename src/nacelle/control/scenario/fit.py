@@ -205,10 +205,10 @@ def round_path(robot: Robot, duration: float = 0.5, *, radius: float = RADIUS) -
         KinematicsError: if not even a small circle is within reach.
     """
     names = sorted(robot.motion.coordinates, key=lambda name: is_angle(robot, name))[:2]
-    places = [list(robot.motion.coordinates).index(name) for name in names]
+    columns = [list(robot.motion.coordinates).index(name) for name in names]
     axes = np.zeros((2, robot.motion.n))
-    for k, (place, name) in enumerate(zip(places, names, strict=True)):
-        axes[k, place] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
+    for k, (column, name) in enumerate(zip(columns, names, strict=True)):
+        axes[k, column] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
     for _ in range(_TRIES):
         path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
         if np.all(usable_poses(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):

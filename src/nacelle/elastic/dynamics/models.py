@@ -94,10 +94,10 @@ def loop_step(at: Posed) -> Array:
 
 def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
     entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
-    for place, value in zip(plan.dependent, dependent, strict=True):
-        entries[place] = value
-    for place, value in zip(plan.independent, independent, strict=True):
-        entries[place] = value
+    for index, value in zip(plan.dependent, dependent, strict=True):
+        entries[index] = value
+    for index, value in zip(plan.independent, independent, strict=True):
+        entries[index] = value
     return pack(entries)
 
 
@@ -151,10 +151,10 @@ def reduced_motion(at: Posed, y: Array) -> Reduced:
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
     followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
     rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
-    for place, row in zip(plan.dependent, followed, strict=True):
-        rows[place] = row
-    for k, place in enumerate(plan.independent):
-        rows[place] = np.eye(plan.n)[k]
+    for index, row in zip(plan.dependent, followed, strict=True):
+        rows[index] = row
+    for k, index in enumerate(plan.independent):
+        rows[index] = np.eye(plan.n)[k]
     J = np.stack(rows)
     motion = robot_in_motion(at, product(J, y))
     return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))

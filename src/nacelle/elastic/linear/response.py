@@ -56,18 +56,18 @@ def compliance(
         KinematicsError: if no link is flexible, shapes are wrong, or something moves freely at a single pose.
         UnreachableError, SingularError, BucklingError: as in `natural_frequencies`.
     """
-    place = place_of(robot, tool)
+    index = place_of(robot, tool)
     model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
-    J = model_jacobian(model, load, place, planar)
+    J = model_jacobian(model, load, index, planar)
     batch = model.flags.shape
     result = np.full((*batch, 6, 6), np.nan)
     for where, K, N in model.stiffness_on_allowed(True):
         Kr = N.T @ K @ N
-        moved = N.T @ J[where].T
+        projected = N.T @ J[where].T
         # A motion without stiffness counts only if it moves the place.
         values, vectors = np.linalg.eigh(0.5 * (Kr + Kr.T))
         soft = values < 1e-13 * values[-1] if len(values) else np.zeros(0, dtype=bool)
-        along = vectors.T @ moved
+        along = vectors.T @ projected
         if np.any(np.abs(along[soft]) > 1e-9 * np.max(np.abs(along), initial=1e-300)):
             if not batch:
                 raise KinematicsError(
@@ -156,11 +156,11 @@ def frequency_response(
         M, C, S = (N.T @ matrix @ N for matrix in (model.M[where], model.C, K))
         with np.errstate(all="ignore"):
             try:
-                moved = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
+                amplitudes = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
             except np.linalg.LinAlgError:
                 raise KinematicsError(
                     f"{robot.name} is undamped and a frequency is natural: its response is infinite"
                 ) from None
-        H[where] = (J[where] @ N) @ moved
+        H[where] = (J[where] @ N) @ amplitudes
     names = WRENCH if locked else tuple(actuator.name for actuator in robot.actuators)
     return FrequencyResponse(robot, model.x, grid, H, names, OUTPUTS, locked, model.flags)
