@@ -396,7 +396,7 @@ class SampledSteps(Stepper):
         chosen = slice(k // substeps, (k + len(t) - 1) // substeps)
         times = self.samples.start + self.samples.period * np.arange(chosen.start, chosen.stop)
         w = np.column_stack([times, self._rows[chosen]])
-        X = self._plain(w) if self._parts is None else self._compiled(self._parts, w)
+        X = self._run_in_python(w) if self._parts is None else self._run_natively(self._parts, w)
         n, end, ended = self.n, self.n + len(self.law.memory), ""
         if self.law.stop is not None:
             index, message = self.law.stop
@@ -411,7 +411,7 @@ class SampledSteps(Stepper):
         self.memory.append(X[:, n:end])
         return StepBlock(X[:, :n], X[:, end:], ended=ended)
 
-    def _compiled(self, parts: CompiledPlant, w: Array) -> Array:
+    def _run_natively(self, parts: CompiledPlant, w: Array) -> Array:
         """X = [s; z; u] after every step of samples with rows w; NaN from where it fails."""
         inner, held = self.samples.inner, self.samples.substeps * self.samples.inner
         result = native_loop(self.law, parts).integrate(
@@ -426,7 +426,7 @@ class SampledSteps(Stepper):
         )
         return np.asarray(result.x[0])
 
-    def _plain(self, w: Array) -> Array:
+    def _run_in_python(self, w: Array) -> Array:
         """The same in Python."""
         plant: Any = self.drive.plant
         law: Callable[..., Any] = law_alone(self.law, self._robot)
