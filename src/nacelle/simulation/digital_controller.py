@@ -374,6 +374,8 @@ class SampledSteps(Stepper):
     """
 
     failure = "the state, or a force of the controller, is not finite"
+    # The native loop is not that of the plant alone.
+    loop = ""
 
     def __init__(self, plant: Plant, law: DigitalController, samples: SampleSteps, s0: Array) -> None:
         self.law, self.samples, self.n = law, samples, plant.size

@@ -160,7 +160,7 @@ class FixedSteps(ABC):
 
     Attributes:
         failure: why a step may give no state, in words.
-        loop: the method of a core that gives its native loop.
+        loop: the method of a core that gives its native loop; empty for none.
         stages: parts of a step at which that takes inputs that are not held.
         most: how many steps are taken between looks at events and at the user's wish to stop.
     """
@@ -171,7 +171,7 @@ class FixedSteps(ABC):
     most: int = BLOCK
 
     def __init__(self, drive: PlantInputs) -> None:
-        self.drive = drive
+        self.drive, self._driver = drive, _native_loop(drive, self.loop)
 
     @abstractmethod
     def evaluations(self, steps: int) -> int:
@@ -199,15 +199,6 @@ class FixedSteps(ABC):
     def _core(self) -> Derivative:
         return self._function(self.drive.core)
 
-    @cached_property
-    def _driver(self) -> Any:
-        """The native loop of the drive; None where there is none, or inputs must be evaluated in Python."""
-        drive = self.drive
-        make = getattr(drive.core, self.loop, None) if drive.free else None
-        if make is None:
-            return None
-        return make(held=True) if drive.closed is not None and drive.hold else make()
-
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
         """One step, of any length within step k: the state after it and the inputs at its begin.
 
@@ -221,9 +212,8 @@ class FixedSteps(ABC):
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         if not drive.held:
-            return self._advance(
-                self._core, lambda part, state: drive.source(k, t + part * h, state), s, h
-            ), first
+            s = self._advance(self._core, lambda part, state: drive.source(k, t + part * h, state), s, h)
+            return s, first
         for _ in range(drive.substeps):
             s = self._advance(self._plain, lambda part, state: first, s, h / drive.substeps)
         return s, first
@@ -261,6 +251,14 @@ class FixedSteps(ABC):
         if drive.closed is None:
             return StepBlock(states, begin)
         return StepBlock(states, drive.closed.forces(np.concatenate([s[None], states[:-1]]), begin))
+
+
+def _native_loop(drive: PlantInputs, name: str) -> Any:
+    """The native loop of a drive; None where there is none, or inputs must be evaluated in Python."""
+    make = getattr(drive.core, name, None) if drive.free else None
+    if make is None:
+        return None
+    return make(held=True) if drive.closed is not None and drive.hold else make()
 
 
 class Stepper(FixedSteps):
