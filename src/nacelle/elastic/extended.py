@@ -187,12 +187,12 @@ def kept_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot
     """
 
     @lru_cache(maxsize=64)
-    def kept(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
+    def cached(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
         return function(robot, *options)
 
     @wraps(function)
     def call(robot: Robot, *options: *Options) -> T:
-        result: T = kept(robot.numeric, robot.all_names, *options)
+        result: T = cached(robot.numeric, robot.all_names, *options)
         return result
 
     return call

@@ -166,15 +166,15 @@ def control(law: DigitalController, parts: CompiledPlant) -> Callable[..., Array
     rows = 1 + shapes.get("r", (0,))[0]
 
     @physics(s=(n + len(law.memory),), w=(rows,), constants=(count + len(law.gains),))
-    def controlled(robot: Robot, s: Array, w: Array, constants: Array) -> Array:
+    def control_output(robot: Robot, s: Array, w: Array, constants: Array) -> Array:
         arguments = {"t": w[0], "r": w[1:], "z": s[n:], "gains": constants[count:]}
         arguments |= parts.model.signals(robot, s[:n], constants[:count], tuple(shapes))
         force, memory = _evaluate(law, robot, arguments)
         return pack([*force, *memory])
 
     model = law.model(parts.robot)
-    vars(controlled)["made_from"] = (law.function, model.hash, law.options, *parts.model, parts.options)
-    return controlled
+    vars(control_output)["made_from"] = (law.function, model.hash, law.options, *parts.model, parts.options)
+    return control_output
 
 
 def law_alone(law: DigitalController, robot: Robot) -> Callable[..., Any]:

@@ -237,11 +237,11 @@ class DrivenPlant(CompiledPlant):
             return np.zeros(count), np.zeros((count, count))
         f, state, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
 
-        def accelerated(force: Array) -> Array:
+        def plant_rates(force: Array) -> Array:
             return f(np.concatenate([state, force[lagged], bristles]), force)[: len(state)]
 
-        forces, still = np.minimum(1.0, self.numbers.limit), accelerated(np.zeros(count))
-        shifted = np.array([state, *(state + accelerated(force) - still for force in np.diag(forces))])
+        forces, still = np.minimum(1.0, self.numbers.limit), plant_rates(np.zeros(count))
+        shifted = np.array([state, *(state + plant_rates(force) - still for force in np.diag(forces))])
         w = self.encoders(shifted)[1]
         return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
 

@@ -150,7 +150,7 @@ def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Arra
     options = dict(law.options)
 
     @physics(s=state, u=(1 + shapes.get("r", (0,))[0],), constants=constants)
-    def controlled(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
+    def control_output(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
         signals = {"t": u[0], "r": u[1:], **model.signals(robot, s, constants, tuple(shapes))}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
@@ -160,8 +160,8 @@ def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Arra
             )
         return force
 
-    vars(controlled)["made_from"] = (law.function, law.options, model.flow)
-    return controlled
+    vars(control_output)["made_from"] = (law.function, law.options, model.flow)
+    return control_output
 
 
 # ---- as native code
@@ -239,12 +239,12 @@ def _loop(
     """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
     force, flow_options = control(Feedback(law, None, options), robot, model), dict(settings)
 
-    def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
+    def closed_flow(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
         return model.flow(robot, s, force(robot, s, u, constants), constants, **flow_options)
 
-    vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
-    vars(closed)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
-    return force, closed
+    vars(closed_flow)["physics_inputs"] = vars(force)["physics_inputs"]
+    vars(closed_flow)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
+    return force, closed_flow
 
 
 @lru_cache(maxsize=32)

@@ -99,12 +99,12 @@ def state_samples(
     States may go on behind those of the robot: with numbers of drives and controllers.
     """
 
-    def derived(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+    def derive_inputs(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
         flat = exact(states.program(_state_at), [*states.parameters, *state])
         more = shapes["s"][0] + 4 - len(flat) if "s" in shapes else 0
         return {"s": [*flat[:-4], *(MORE for _ in range(more))], "quat_0": flat[-4:]}
 
-    return input_samples(robot, shapes, groups, derived)
+    return input_samples(robot, shapes, groups, derive_inputs)
 
 
 @checked_at(state_samples)

@@ -84,15 +84,15 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | N
         return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold)
     if _arguments(force) == 1:
 
-        def of_time(k: int, t: float, s: Array) -> Array:
+        def force_of_time(k: int, t: float, s: Array) -> Array:
             return _sized(force(t), count, "the force f(t)", t)
 
-        return PlantInputs(plant, plant, of_time, free=True, steady=False, hold=hold)
+        return PlantInputs(plant, plant, force_of_time, free=True, steady=False, hold=hold)
 
-    def fed_back(k: int, t: float, s: Array) -> Array:
+    def feedback_force(k: int, t: float, s: Array) -> Array:
         return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t, finite=False)
 
-    return PlantInputs(plant, plant, fed_back, free=False, steady=False, hold=hold)
+    return PlantInputs(plant, plant, feedback_force, free=False, steady=False, hold=hold)
 
 
 def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:

@@ -357,7 +357,7 @@ class Simulation(Drawn):
             plant, self.states[-1], float(self.t[-1]), settings, self.end, new_force=new_force
         )
 
-        def joined(before: Array, after: Array) -> Array:
+        def join(before: Array, after: Array) -> Array:
             return np.concatenate([before[:-1], after]) if self.tracks else after
 
         memory = more.memory
@@ -365,14 +365,14 @@ class Simulation(Drawn):
             # What a controller remembers over two runs, if they had the same.
             before = self.memory
             same = before is not None and before.shape[1] == memory.shape[1]
-            memory = joined(before, memory) if before is not None and same else None
+            memory = join(before, memory) if before is not None and same else None
         return dataclasses.replace(
             self,
             plant=plant,
             settings=settings,
-            t=joined(self.t, more.t),
-            states=joined(self.states, more.states),
-            inputs=joined(self.inputs, more.inputs),
+            t=join(self.t, more.t),
+            states=join(self.states, more.states),
+            inputs=join(self.inputs, more.inputs),
             status=more.status,
             message=more.message,
             evaluations=self.evaluations + more.evaluations,

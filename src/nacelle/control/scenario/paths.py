@@ -150,16 +150,16 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
 
     size = spec.radius or fitting_size(robot, poses, plane.most, "circle")
 
-    def timed(turn_time: float) -> Trajectory:
+    def timed_path(turn_time: float) -> Trajectory:
         ramp = _RAMP * turn_time if spec.ramp is None else spec.ramp
         ramp = min(ramp, spec.turns * turn_time)
         law = Trapezoid(spec.turns * turn_time + ramp, ramp)
         return Round(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
 
     turn_time = (
-        fitting_time(robot, timed, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
+        fitting_time(robot, timed_path, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
     )
-    forth = timed(turn_time)
+    forth = timed_path(turn_time)
     return forth.then(forth.reversed()) if spec.back else forth
 
 

@@ -163,13 +163,13 @@ def plants_of(
     # What is there before all changes; equal sets of extras are one plant, compiled once.
     plants: dict[tuple[int, ...], Plant] = {}
 
-    def at(time: float) -> Plant:
+    def plant_at(time: float) -> Plant:
         present = tuple(k for k, extra in enumerate(extras) if extra.start <= time < extra.end)
         if present not in plants:
             plants[present] = _plant(true, spec, [extras[k] for k in present], elastic)
         return plants[present]
 
-    return PlantPlan(at(-np.inf), tuple(Change(time, at(time)) for time in times))
+    return PlantPlan(plant_at(-np.inf), tuple(Change(time, plant_at(time)) for time in times))
 
 
 def _plant(true: Robot, spec: PlantSpec, extras: list[_Extra], elastic: Elastic | None) -> Plant:

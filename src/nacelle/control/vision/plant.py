@@ -145,7 +145,7 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
             return Pose(pose.R, pack([a + b for a, b in zip(pose.p, values[k : k + 3], strict=True)]))
         return pose
 
-    def placed(j: int, joint: Joint) -> Joint:
+    def deviate_joint(j: int, joint: Joint) -> Joint:
         first, second = joint.predecessor, joint.successor
         return dataclasses.replace(
             joint,
@@ -153,7 +153,7 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
             frame_successor=frame(second, joint.frame_successor, first, j >= robot.tree),
         )
 
-    joints = tuple(placed(j, joint) for j, joint in enumerate(robot.joints))
+    joints = tuple(deviate_joint(j, joint) for j, joint in enumerate(robot.joints))
     result = dataclasses.replace(robot, joints=joints)
     if values.dtype == object:
         object.__setattr__(result, "numeric", sample(robot))

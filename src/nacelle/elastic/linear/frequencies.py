@@ -333,7 +333,7 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
     """Parts of a batch as one, of the batch's shape; fewer modes are filled up with NaN."""
     most = max(part.frequencies.shape[-1] for part in parts)
 
-    def joined(name: str, padded: bool = True) -> Array:
+    def join(name: str, padded: bool = True) -> Array:
         arrays = []
         for part in parts:
             array = getattr(part, name)
@@ -347,14 +347,14 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
 
     return replace(
         parts[0],
-        frequencies=joined("frequencies"),
-        eigenvalues=joined("eigenvalues"),
-        damping=joined("damping"),
-        shapes=joined("shapes"),
-        x=joined("x", False),
-        rigid=joined("rigid", False),
-        rank_gap=joined("rank_gap", False),
-        flags=joined("flags", False),
+        frequencies=join("frequencies"),
+        eigenvalues=join("eigenvalues"),
+        damping=join("damping"),
+        shapes=join("shapes"),
+        x=join("x", False),
+        rigid=join("rigid", False),
+        rank_gap=join("rank_gap", False),
+        flags=join("flags", False),
     )
 
 
