@@ -13,8 +13,10 @@ import numpy as np
 from nacelle.control.scenario.fit import Round, fitting_size, fitting_time, offset, workspace_middle
 from nacelle.control.scenario.spec import (
     MIDDLE,
+    ChangeSpec,
     CircleSpec,
     LineSpec,
+    LoadSpec,
     PathSpec,
     PickAndPlaceSpec,
     Place,
@@ -38,19 +40,11 @@ _TRANSLATIONS = ("x", "y", "z")
 _HEIGHT, _RAMP = 0.2, 0.1
 
 
-class CarriedMass(NamedTuple):
-    """When something is carried, s, and its mass, kg."""
-
-    start: float
-    end: float
-    mass: float
-
-
 class PathPlan(NamedTuple):
     """A path and when something is carried along it."""
 
     trajectory: Trajectory
-    loads: tuple[CarriedMass, ...] = ()
+    loads: tuple[ChangeSpec, ...] = ()
 
 
 def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
@@ -205,11 +199,11 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
         duration = float(distance + 2.0 * (spec.height or _HEIGHT * distance)) / float(spec.speed)
     else:
         duration = fitting_time(robot, one_way, "pick-and-place motion")
-    loads: tuple[CarriedMass, ...] = ()
-    if spec.load:
-        picked = duration + 0.5 * spec.dwell
-        loads = (CarriedMass(picked, picked + duration + spec.dwell, float(spec.load)),)
-    return PathPlan(cycle(duration), loads)
+    if not spec.load:
+        return PathPlan(cycle(duration))
+    picked = duration + 0.5 * spec.dwell
+    load = ChangeSpec(at=picked, until=picked + duration + spec.dwell, load=LoadSpec(mass=spec.load))
+    return PathPlan(cycle(duration), (load,))
 
 
 def _across_and_up(robot: Robot) -> _Plane:

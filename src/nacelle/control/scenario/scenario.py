@@ -22,7 +22,7 @@ from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller
 from nacelle.control.loop.closed_loop import Change
 from nacelle.control.named import CONTROLLERS, controller
-from nacelle.control.scenario.paths import CarriedMass, PathPlan, scenario_path
+from nacelle.control.scenario.paths import PathPlan, scenario_path
 from nacelle.control.scenario.spec import (
     ChangeSpec,
     ControllerSpec,
@@ -119,15 +119,6 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
 # ---- plants over time
 
 
-class _Extra(NamedTuple):
-    """A load or a wrench, and when it is there, s."""
-
-    start: float
-    end: float
-    load: LoadSpec | None = None
-    wrench: WrenchSpec | None = None
-
-
 class PlantPlan(NamedTuple):
     """What moves at first, and later."""
 
@@ -136,51 +127,43 @@ class PlantPlan(NamedTuple):
 
 
 def plants_of(
-    true: Robot,
-    spec: PlantSpec,
-    changes: Sequence[ChangeSpec],
-    loads: Sequence[CarriedMass],
-    elastic: Elastic | None,
+    true: Robot, spec: PlantSpec, changes: Sequence[ChangeSpec], elastic: Elastic | None
 ) -> PlantPlan:
     """Plants of a scenario over time.
 
     Args:
         true: the robot that moves.
         spec: friction and drives.
-        changes: loads and wrenches as written.
-        loads: that the path picks up.
+        changes: loads and wrenches as written, and loads that the path picks up.
         elastic: makes a plant with flexible links; None if none can be.
 
     Raises:
         NacelleError: if something does not fit the robot.
     """
-    extras = [
-        _Extra(change.at, np.inf if change.until is None else change.until, change.load, change.wrench)
-        for change in changes
-    ]
-    extras += [_Extra(start, end, LoadSpec(mass=mass)) for start, end, mass in loads]
-    times = sorted({time for extra in extras for time in (extra.start, extra.end) if np.isfinite(time)})
-    # What is there before all changes; equal sets of extras are one plant, compiled once.
+    ends = [np.inf if change.until is None else change.until for change in changes]
+    times = sorted({time for time in (*(change.at for change in changes), *ends) if np.isfinite(time)})
+    # What is there before all changes; equal sets of changes are one plant, compiled once.
     plants: dict[tuple[int, ...], Plant] = {}
 
     def plant_at(time: float) -> Plant:
-        present = tuple(k for k, extra in enumerate(extras) if extra.start <= time < extra.end)
+        spans = zip(changes, ends, strict=True)
+        present = tuple(k for k, (change, end) in enumerate(spans) if change.at <= time < end)
         if present not in plants:
-            plants[present] = _plant(true, spec, [extras[k] for k in present], elastic)
+            plants[present] = _plant(true, spec, [changes[k] for k in present], elastic)
         return plants[present]
 
     return PlantPlan(plant_at(-np.inf), tuple(Change(time, plant_at(time)) for time in times))
 
 
-def _plant(true: Robot, spec: PlantSpec, extras: list[_Extra], elastic: Elastic | None) -> Plant:
+def _plant(true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: Elastic | None) -> Plant:
     robot, drives = drives_of(true, spec.drives)
     external: dict[str, Array] = {}
-    for extra in extras:
-        if extra.load is not None:
-            robot = _loaded(robot, extra.load)
-        if extra.wrench is not None:
-            on = extra.wrench.on or robot.bodies[PLATFORM].name
-            external[on] = external.get(on, np.zeros(6)) + _wrench(extra.wrench)
+    for change in changes:
+        if change.load is not None:
+            robot = _loaded(robot, change.load)
+        if change.wrench is not None:
+            on = change.wrench.on or robot.bodies[PLATFORM].name
+            external[on] = external.get(on, np.zeros(6)) + _wrench(change.wrench)
     inner: Any
     if spec.elastic:
         if elastic is None:
@@ -324,11 +307,11 @@ class Scenario(Shown):
         for path in paths:
             with self._located(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
-                    carried._replace(start=carried.start + shift, end=carried.end + shift)
+                    carried.model_copy(update={"at": carried.at + shift, "until": carried.until + shift})
                     for carried in path.loads
                     for shift in (k * path.trajectory.duration for k in range(spec.repeat))
                 ]
-                plans.append(plants_of(true, spec.plant, spec.changes, loads, elastic))
+                plans.append(plants_of(true, spec.plant, [*spec.changes, *loads], elastic))
         if problems:
             raise DescriptionError(sorted(problems))
         return Prepared(model, *plans[0], paths[0].trajectory, chosen, sensors)
