@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,20 +61,6 @@ class DenseTrack:
         return self.drive.forces(0, t, s)
 
 
-class StepEnd(NamedTuple):
-    """State (..., size) at an end of steps, and its derivative, 1/s."""
-
-    state: Array
-    rate: Array
-
-
-def cubic(z: Any, h: Any, begin: StepEnd, end: StepEnd) -> Array:
-    """States (..., size) at parts z (0 to 1) of steps of h, s, from state and derivative at both ends."""
-    (a, first), (b, last) = begin, end
-    bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first + z * last)
-    return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
-
-
 class HermiteTrack:
     """Fixed steps; between them a cubic with the states and their derivatives at both ends.
 
@@ -104,7 +90,9 @@ class HermiteTrack:
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
         first, last = self._slopes
         z = (t - self.breaks[k])[:, None] / h
-        return cubic(z, h, StepEnd(self.values[k], first[k]), StepEnd(self.values[k + 1], last[k]))
+        begin, end = self.values[k], self.values[k + 1]
+        bend = (1.0 - 2.0 * z) * (end - begin) + h * ((z - 1.0) * first[k] + z * last[k])
+        return np.asarray((1.0 - z) * begin + z * end + z * (z - 1.0) * bend)
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""

@@ -452,8 +452,10 @@ class Adaptive(ControllerKind):
             resting = maximum(platform.missed[0], platform.stopped[0])
             for effort, most in zip(asked, k["limit"], strict=True):
                 resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
-            change = _Change(excitation, resting, dot(slide.s, load))
-            parameters = _adapted(felt, J @ slide.s, z["parameters"], change, k)
+            power = dot(slide.s, load)
+            parameters = _adapted(
+                felt, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
+            )
             memory |= {"parameters": parameters, "excitation": excitation}
         return ControlStep(force, memory, ahead)
 
@@ -552,40 +554,37 @@ def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     )
 
 
-class _Change(NamedTuple):
-    """What decides how far parameters go in a sample.
-
-    Attributes:
-        excitation: of the parameters (parameters,).
-        resting: above zero where they rest.
-        power: s^T K s.
-    """
-
-    excitation: Array
-    resting: Scalar
-    power: Scalar
-
-
-def _adapted(Y: Array, rates: Array, before: Array, change: _Change, k: dict[str, Array]) -> Array:
+def _adapted(
+    Y: Array,
+    rates: Array,
+    before: Array,
+    excitation: Array,
+    k: dict[str, Array],
+    *,
+    resting: Scalar,
+    power: Scalar,
+) -> Array:
     """The parameters (parameters,) after a sample.
 
     Args:
         Y: the linear form (actuators, parameters).
         rates: the actuators' sliding variable J s (actuators,).
         before: the parameters before it.
-        change: what decides how far they go.
+        excitation: of the parameters (parameters,).
         k: gains.
+        resting: above zero where parameters rest.
+        power: s^T K s.
     """
     counted = pack(
         [r - minimum(maximum(r, -zone), zone) for r, zone in zip(rates, k["dead_zone"], strict=True)]
     )
-    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in change.excitation])
+    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in excitation])
     P = k["adaptation"].reshape(len(before), len(before))
     gradient = mask * (Y.T @ counted)
     step = mask * (P @ gradient)
     speed = dot(gradient, step)
-    part = minimum(1.0, divide(k["fastest"][0] * change.power, maximum(speed, _TINY)))
-    part = where(change.resting, 0.0, part)
+    part = minimum(1.0, divide(k["fastest"][0] * power, maximum(speed, _TINY)))
+    part = where(resting, 0.0, part)
     return _within(before + (k["period"][0] * part) * step, mask, P, k)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,21 +40,7 @@ def turn_within(angle: Scalar) -> Scalar:
     return angle - full_turn * floor(angle / full_turn + 0.5)
 
 
-class BridgedErrors(NamedTuple):
-    """Errors of the actuators with missing readings bridged.
-
-    Attributes:
-        error: (actuators,), rad or m.
-        missed: samples in a row without all readings, (1,).
-        stopped: above zero once there were too many, (1,).
-    """
-
-    error: Array
-    missed: Array
-    stopped: Array
-
-
-def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> BridgedErrors:
+def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array, Array]:
     """Errors of a sample: where a reading is missing the last error goes on at its last rate.
 
     After `patience` samples in a row without all readings the controller stops, and stays so.
@@ -65,12 +50,15 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
         q: the readings (actuators,).
         z: memory with parts error, rate, missed and stopped.
         k: gains with parts period and patience.
+
+    Returns:
+        The errors (actuators,), rad or m, and what `waited` gives.
     """
     arrived = [present(value) for value in q]
     T = k["period"][0]
     guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
     used = [where(ok, measured, guess) for ok, measured, guess in zip(arrived, error, guessed, strict=True)]
-    return BridgedErrors(pack(used), *waited(arrived, z, k))
+    return pack(used), *waited(arrived, z, k)
 
 
 def weakest(signs: Sequence[Scalar]) -> Scalar:
