@@ -242,11 +242,6 @@ class Felt(NamedTuple):
     J: Array
 
 
-def felt_anywhere(robot: Robot, base: BaseParameters, smooth: float) -> Felt:
-    """At motions all over the workspace, at speeds with inertial forces of the order of weights."""
-    return _felt(robot, base, generic_states(robot), smooth)
-
-
 def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -> Felt:
     """Linear forms Y and Jacobians J_r^-1 at samples of a desired motion [x; v; a] (N, nx + 2 n)."""
     chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLES).astype(int))]
@@ -504,7 +499,8 @@ class Adaptive(ControllerKind):
         M = mass_matrix(robot, mechanism_of(robot).reference[0])
         if not np.linalg.eigvalsh(M)[0] > 0.0:
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
-        felt = felt_anywhere(robot, base, self.smooth)
+        # At motions all over the workspace, at speeds with inertial forces of the order of weights.
+        felt = _felt(robot, base, generic_states(robot), self.smooth)
         return {
             **platform_gains(tuning, FILTER * tuning.bandwidth),
             "rate": w,
