@@ -63,6 +63,31 @@ class Chosen:
     left: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class AssembledGraph:
+    """A graph whose loops are closed, and the robot that its description gives.
+
+    Attributes:
+        graph: the graph, in its assembly.
+        written: its description.
+        robot: the robot.
+        assembly: the robot's configuration.
+    """
+
+    graph: Graph
+    written: Written
+    robot: Robot
+    assembly: Assembly
+
+    def joint(self, joint: Link) -> int:
+        """The index of a joint of the graph in the robot."""
+        return self.robot.joint(self.written.joints[joint.name])
+
+    def first_rate(self, joint: Link) -> int:
+        """Where the rates of a joint of the tree begin in all rates of the robot."""
+        return self.robot.platform_nv + self.robot.v_slices[self.joint(joint)].start
+
+
 def chosen_motion(graph: Graph) -> Chosen:
     """Close the loops and choose independent joints.
 
@@ -71,26 +96,22 @@ def chosen_motion(graph: Graph) -> Chosen:
     """
     left = np.zeros((0, 0))
     for _ in range(1 + sum(joint.spherical for joint in graph.joints)):
-        written, robot, assembled = _assembled(graph)
-        graph = _at_assembly(graph, written, robot, assembled)
-        left, axes, joints = _independent(graph, written, robot, assembled)
-        split = _to_split(graph, written, robot, left)
+        closed = assembled(graph)
+        graph = closed.graph
+        left, axes, joints = _independent(closed)
+        split = _to_split(closed, left)
         if not split:
             break
         graph = _as_hinges(graph, split)
     return Chosen(graph, axes, joints, left.shape[1])
 
 
-def at_assembly(graph: Graph) -> Graph:
-    """The graph with its loops closed.
+def assembled(graph: Graph) -> AssembledGraph:
+    """Close the loops of a graph.
 
     Raises:
         DescriptionError: if they do not close, or nothing moves.
     """
-    return _at_assembly(graph, *_assembled(graph))
-
-
-def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:
         raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
@@ -111,24 +132,15 @@ def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
             "give numbers with more digits; of MJCF, name a keyframe that is nearer",
             min(lines, default=0),
         )
-    return written, robot, found
+    places = {joint.name: robot.q_slices[robot.joint(written.joints[joint.name])] for joint in graph.joints}
+    values = {name: np.array(found.q[place], dtype=float) for name, place in places.items()}
+    graph = replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
+    return AssembledGraph(graph, written, robot, found)
 
 
-def _at_assembly(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Graph:
-    values = {}
-    for joint in graph.joints:
-        index = robot.joint(written.joints[joint.name])
-        value = np.array(found.q[robot.q_slices[index]], dtype=float)
-        values[joint.name] = value
-    return replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
-
-
-def _independent(
-    graph: Graph, written: Written, robot: Robot, found: Assembly
-) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """The motions that all chosen coordinates leave (rates, left), axes of the nacelle, names of joints."""
-    N = _free_motions(graph, written, robot, found)
-    m = robot.platform_nv
+    graph, N = closed.graph, _free_motions(closed)
     span = _Span(N.shape[1])
     axes: list[str] = []
     # Screws turn much where the nacelle moves little, so its coordinates are compared with each other alone.
@@ -146,7 +158,7 @@ def _independent(
         for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
             if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
                 continue
-            row = N[m + robot.v_slices[robot.joint(written.joints[joint.name])].start]
+            row = N[closed.first_rate(joint)]
             if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 span.take(row)
                 names.append(joint.name)
@@ -155,20 +167,24 @@ def _independent(
     return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), chosen
 
 
-def _free_motions(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Array:
+def _free_motions(closed: AssembledGraph) -> Array:
     """A basis N (rates, mobility) of the scaled rates that keep the loops closed, idle spins left out."""
-    J = scaled_closures(robot, found.closures)
-    spins = _idle_spins(graph, written, robot)
-    rows = [J, *(spin[None] for spin in spins if len(J) and float(np.max(np.abs(J @ spin))) < _RANK)]
-    count = len(rate_scale(robot))
+    J = scaled_closures(closed.robot, closed.assembly.closures)
     if not len(J):
-        return np.eye(count)
-    _, s, Vt = np.linalg.svd(np.concatenate(rows))
-    return np.asarray(Vt[int(np.sum(s > _RANK * s[0])) :].T)
+        return np.eye(J.shape[1])
+    spins = [spin for spin in _idle_spins(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
+    return free_rates(np.concatenate([J, *(spin[None] for spin in spins)]))
 
 
-def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
+def free_rates(rows: Array) -> Array:
+    """A basis (rates, others), orthonormal, of the scaled rates that rows (rows, rates) leave free."""
+    _, s, Vt = np.linalg.svd(rows)
+    return np.asarray(Vt[int(np.sum(s > _RANK * np.max(s, initial=0.0))) :].T)
+
+
+def _idle_spins(closed: AssembledGraph) -> list[Array]:
     """Rates (rates,) of rods that spin about the line between their two balls and do not feel it."""
+    graph = closed.graph
     spins = []
     for joint in graph.joints:
         ends = _ends(graph, joint.child)
@@ -183,8 +199,8 @@ def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
         ten = parameters_from_com(solid.mass, solid.com - joint.child_at.p, solid.inertia)
         if long == 0.0 or not is_axisymmetric(ten, line / long, long, _EVEN):
             continue
-        start = robot.platform_nv + robot.v_slices[robot.joint(written.joints[joint.name])].start
-        spin = np.zeros(len(rate_scale(robot)))
+        start = closed.first_rate(joint)
+        spin = np.zeros(len(rate_scale(closed.robot)))
         spin[start : start + 3] = joint.child_at.R.T @ (line / long)
         spins.append(spin)
     return spins
@@ -230,25 +246,12 @@ def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
     return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
 
-def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[str, Array]:
-    """For each spherical joint its part (3, left) of the motions that are left."""
-    m = robot.platform_nv
-    return {
-        joint.name: left[m + robot.v_slices[robot.joint(written.joints[joint.name])].start :][:3]
-        for joint in graph.joints
-        if joint.spherical
-    }
-
-
-def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list[str]:
-    """Spherical joints whose rotations are among the motions that are left."""
-    placed = _placed_joints(graph)
-    shares = _shares(graph, written, robot, left)
-    return [
-        name
-        for name, share in shares.items()
-        if name not in placed and share.size and np.linalg.norm(share) > 1e-6
-    ]
+def _to_split(closed: AssembledGraph, left: Array) -> list[str]:
+    """Spherical joints whose rotations are among the motions that are left (rates, left)."""
+    placed = _placed_joints(closed.graph)
+    balls = [joint for joint in closed.graph.joints if joint.spherical and joint.name not in placed]
+    shares = {joint.name: left[closed.first_rate(joint) :][:3] for joint in balls}
+    return [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
 
 
 def _placed_joints(graph: Graph) -> set[str]:
