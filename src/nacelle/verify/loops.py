@@ -44,8 +44,9 @@ from nacelle.model.leg import Leg, Nacelle, TorsionSpring
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation
+from nacelle.spatial.rotation import quat_from_rotation, rotation, skew
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import rates_of
 from nacelle.verify.engine import Snapshot, VerifyError
 
 
@@ -79,11 +80,6 @@ class ClosureAtState:
     bias: Array
     axes: tuple[AxisMotion, ...]
     gap: Array
-
-
-def skew(r: Array) -> Array:
-    """Matrix of the cross product with r."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
@@ -222,19 +218,13 @@ def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
     best_R, best_p = np.eye(3), np.zeros(3)
     for primitive, value in zip(joint.primitives, q, strict=True):
         if primitive.is_rotation:
-            best_R = best_R @ (R if primitive.nv == 3 else _turned(primitive.axis, value))
+            best_R = best_R @ (
+                R if primitive.nv == 3 else rotation(primitive.axis, np.cos(value), np.sin(value))
+            )
         else:
             best_p = best_p + best_R[:, primitive.axis] * value
     position = np.zeros(3) if joint.at_point else (p - best_p) / robot.size
     return np.concatenate([(R - best_R).ravel(), position])
-
-
-def _turned(axis: int, angle: float) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
-    return R
 
 
 def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
@@ -276,15 +266,12 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: 
     count = len(u)
     closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
     closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
-    chosen = np.zeros((robot.motion.n, count))
-    for row, place in zip(chosen, independent(robot), strict=True):
-        row[place] = 1.0
+    chosen = np.eye(count)[independent(robot)]
     spins, spin_biases = _spins(robot, now, closing, chosen)
     K = np.concatenate([closing, spins, chosen])
     right = np.zeros((len(K), robot.motion.n + 1))
-    right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
-    right[: len(closing), -1] = -closing_bias
-    right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
+    right[-robot.motion.n :, :-1] = np.eye(robot.motion.n)
+    right[: -robot.motion.n, -1] = -np.concatenate([closing_bias, spin_biases])
     # Lengths in the robot's size: so the rank does not hang on the units.
     unit = rate_scale(robot)
     scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
@@ -314,32 +301,26 @@ def _spins(robot: Robot, now: Snapshot, closing: Array, chosen: Array) -> tuple[
     if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
     turn about that axis.
     """
-    rows: list[Array] = []
-    biases: list[float] = []
     parts: list[tuple[Leg | Nacelle, Array]] = [(leg, closing) for leg in robot.legs]
-    for part, held in [*parts, (robot.nacelle, np.concatenate([closing, chosen]))]:
-        own, own_biases = _idle_spins(robot, part, now, held)
-        rows += own
-        biases += own_biases
-    return np.array(rows).reshape(-1, closing.shape[1]), np.array(biases)
+    parts.append((robot.nacelle, np.concatenate([closing, chosen])))
+    spins = [spin for part, held in parts for spin in _idle_spins(robot, part, now, held)]
+    rows = np.array([row for row, _ in spins]).reshape(-1, closing.shape[1])
+    return rows, np.array([bias for _, bias in spins])
 
 
-def _idle_spins(
-    robot: Robot, part: Leg | Nacelle, now: Snapshot, held: Array
-) -> tuple[list[Array], list[float]]:
+def _idle_spins(robot: Robot, part: Leg | Nacelle, now: Snapshot, held: Array) -> list[tuple[Array, float]]:
     """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
-    places = [robot.platform_nv + k for j in part.joints for k in _range(robot.v_slices[j])]
+    places = list(rates_of(robot, part.joints))
     if not places:
-        return [], []
+        return []
     unit = rate_scale(robot)[places]
     _, s, Vt = np.linalg.svd(held[:, places] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
     idle = unit[:, None] * Vt[rank:].T
-    rows: list[Array] = []
-    biases: list[float] = []
+    spins: list[tuple[Array, float]] = []
     felt = np.zeros((0, idle.shape[1]))
     for body in part.bodies:
-        if len(rows) == idle.shape[1]:
+        if len(spins) == idle.shape[1]:
             break
         J = now.jacobian[body][3:]
         U, singular, _ = np.linalg.svd(J[:, places] @ idle)
@@ -349,14 +330,9 @@ def _idle_spins(
         more = np.vstack([felt, row[places] @ idle])
         if np.linalg.matrix_rank(more, _RANK) > len(felt):
             felt = more
-            rows.append(row)
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
-            biases.append(float(U[:, 0] @ now.bias_acceleration[body][3:]))
-    return rows, biases
-
-
-def _range(place: slice) -> range:
-    return range(place.start, place.stop)
+            spins.append((row, float(U[:, 0] @ now.bias_acceleration[body][3:])))
+    return spins
 
 
 # ---- friction, springs and rotors beside an engine's tree, from the formulas of the description

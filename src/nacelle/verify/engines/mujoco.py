@@ -79,11 +79,7 @@ class MujocoEngine:
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
-        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
-        D[:3, :3] = np.eye(3)
-        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
-        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
-        return D
+        return self.places.rate_map(np.eye(3), np.zeros((0, 0)) if self._point else state.platform.R.T)
 
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state of the tree."""

@@ -91,11 +91,9 @@ class PinocchioEngine:
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
-        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
-        D[:3, :3] = np.eye(3) if self._point else state.platform.R.T
-        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
-        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
-        return D
+        if self._point:
+            return self.places.rate_map(np.eye(3), np.zeros((0, 0)))
+        return self.places.rate_map(state.platform.R.T, state.platform.R.T)
 
     def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
         """Pinocchio's accelerations: derivatives of its velocities, so of components in moving axes."""
