@@ -38,7 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -247,13 +247,6 @@ _FRICTION = {"viscous": "damping", "coulomb": "coulomb", "quadratic": "quadratic
 _TURN = 2.0 * math.pi
 
 
-class LinkEnds(NamedTuple):
-    """The bodies that a joint joins, by name: its parent and its child."""
-
-    parent: str
-    child: str
-
-
 class JointLinks:
     """Joints as links of a graph; what no link holds is reported."""
 
@@ -263,48 +256,34 @@ class JointLinks:
         """With the actuators by the names of their joints, and a function that gives new names."""
         self.drives, self.name, self.report = drives, name, report
 
-    def links(self, joint: Joint, made: str, ends: LinkEnds, values: list[float]) -> list[Link]:
+    def links(self, joint: Joint, whole: Link, values: list[float]) -> list[Link]:
         """The links of a joint, from its predecessor to its successor.
 
         Args:
             joint: the joint.
-            made: its name in the graph.
-            ends: names of its two bodies.
+            whole: its name, bodies and frames in the graph.
             values: its coordinates in the assembly.
         """
-        steps: list[tuple[Axis, ...] | Array] = []
-        place = 0
+        parts: list[Link] = []
+        first = 0
         for number, primitive in enumerate(joint.primitives):
-            value = values[place : place + primitive.nq]
-            place += primitive.nq
+            value = values[first : first + primitive.nq]
+            first += primitive.nq
             if primitive is Primitive.SPHERICAL:
-                steps.append(np.array(value))
-                continue
-            axis = self._axis(joint, number, primitive, value[0])
-            if joint.kind is JointKind.UNIVERSAL and steps:
-                steps[0] = (*steps[0], axis)
-            else:
-                steps.append((axis,))
-        if not steps:
-            steps.append(())
-        return self._chain(joint, made, ends, steps)
-
-    def _chain(
-        self, joint: Joint, made: str, ends: LinkEnds, steps: list[tuple[Axis, ...] | Array]
-    ) -> list[Link]:
-        whole = Link(made, *ends, joint.frame_predecessor, joint.frame_successor)
-        names = [made] if len(steps) == 1 else [f"{made}-{k + 1}" for k in range(len(steps))]
-        ending = "-carrier{}" if len(steps) > 2 else "-carrier"
-        carriers = [self.name(made + ending.format(k)) for k in range(1, len(steps))]
-        parts = []
-        for name, step in zip(names, steps, strict=True):
-            if isinstance(step, tuple):
-                parts.append(replace(whole, name=name, axes=step))
-            else:
                 damping, armature = self._ball(joint)
-                ball = replace(whole, name=name, spherical=True, quat=step)
-                parts.append(replace(ball, damping=damping, armature=armature))
-        return in_series(whole, parts, carriers)
+                quat = np.array(value)
+                parts.append(replace(whole, spherical=True, quat=quat, damping=damping, armature=armature))
+            elif joint.kind is JointKind.UNIVERSAL and parts:
+                second = self._axis(joint, number, primitive, value[0])
+                parts[0] = replace(whole, axes=(*parts[0].axes, second))
+            else:
+                parts.append(replace(whole, axes=(self._axis(joint, number, primitive, value[0]),)))
+        if len(parts) < 2:
+            return parts or [whole]
+        ending = "-carrier{}" if len(parts) > 2 else "-carrier"
+        carriers = [self.name(whole.name + ending.format(k)) for k in range(1, len(parts))]
+        named = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
+        return in_series(whole, named, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
         """One axis, with the part of what acts in the joint that acts along it."""
@@ -374,7 +353,7 @@ def _within(angle: float, limits: Interval) -> float:
     return angle
 
 
-def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
+def relative_pose(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
     """The pose of a joint's second frame in its first, from those of all bodies."""
     first = poses[joint.predecessor] @ joint.frame_predecessor
     return first.inverse() @ poses[joint.successor] @ joint.frame_successor
@@ -385,24 +364,21 @@ def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
 
 def in_joints(graph: Graph) -> Graph:
     """The graph without dampers between bodies."""
-    joints, closures = list(graph.joints), list(graph.closures)
+    links = {link.name: link for link in graph.links}
     for damper in graph.dampers:
-        links, k = _between(joints, closures, damper)
-        if k < 0:
+        between = [link for link in links.values() if {link.parent, link.child} == set(damper.bodies)]
+        single = next((link for link in between if len(link.axes) < 2), None)
+        if single is None:
             what = "angular dampers between bodies that no single joint joins left out"
             graph.report.lost(what, damper.name)
         else:
-            links[k] = _damped(links[k], damper.damping)
-    return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
-
-
-def _between(joints: list[Link], closures: list[Link], damper: RotationDamper) -> tuple[list[Link], int]:
-    """The list and place of a joint of one axis, or spherical, between the bodies of a damper; -1 if none."""
-    for links in (joints, closures):
-        for k, link in enumerate(links):
-            if {link.parent, link.child} == set(damper.bodies) and len(link.axes) < 2:
-                return links, k
-    return joints, -1
+            links[single.name] = _damped(single, damper.damping)
+    return replace(
+        graph,
+        joints=tuple(links[joint.name] for joint in graph.joints),
+        closures=tuple(links[closure.name] for closure in graph.closures),
+        dampers=(),
+    )
 
 
 def _damped(link: Link, damping: float) -> Link:
@@ -466,10 +442,12 @@ class _Builder:
         own = [self._solid(body) for body in range(len(robot.bodies))]
         own = completed(robot, self.found, own, self.report)
         links = self._strokes() if self.translates else []
-        links += [link for k, joint in enumerate(robot.tree_joints) for link in self._links(k, joint)]
-        for k, joint in enumerate(self.closures):
+        for joint, name, place in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
+            links += self._links(joint, name, self.found.q[place])
+        for joint, name in zip(self.closures, self.cuts, strict=True):
             if not joint.is_coupling:
-                links += self._closing_links(k, joint)
+                between = relative_pose(joint, self.found.motion.poses)
+                links += self._links(joint, name, closure_coordinates(joint, between.R, between.p))
         bodies = {name: own[index] for index, name in self.bodies.items() if index} | self.solids
         floating = None
         if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reached(links):
@@ -523,17 +501,10 @@ class _Builder:
                 self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
         return tuple(made)
 
-    def _links(self, k: int, joint: Joint) -> list[Link]:
-        values = [float(v) for v in self.found.q[self.robot.q_slices[k]]]
-        return self.made.links(joint, self.joints[k], self._ends(joint), values)
-
-    def _closing_links(self, k: int, joint: Joint) -> list[Link]:
-        between = placed(joint, self.found.motion.poses)
-        values = closure_coordinates(joint, between.R, between.p).tolist()
-        return self.made.links(joint, self.cuts[k], self._ends(joint), values)
-
-    def _ends(self, joint: Joint) -> LinkEnds:
-        return LinkEnds(self.bodies[joint.predecessor], self.bodies[joint.successor])
+    def _links(self, joint: Joint, name: str, values: Array) -> list[Link]:
+        ends = self.bodies[joint.predecessor], self.bodies[joint.successor]
+        whole = Link(name, *ends, joint.frame_predecessor, joint.frame_successor)
+        return self.made.links(joint, whole, [float(value) for value in values])
 
     def _solid(self, body: int) -> Solid:
         robot = self.robot
@@ -563,23 +534,14 @@ class _Builder:
 
     def _struts(self) -> tuple[Strut, ...]:
         names = Names(())
-        made = []
+        struts = []
         for k, spring in enumerate(self.robot.springs):
-            ends = [
-                self._at(b, np.array(p, dtype=float))
-                for b, p in zip(spring.bodies, spring.points, strict=True)
-            ]
-            made.append(
-                Strut(
-                    names.new(spring.name, f"spring{k}"),
-                    (ends[0][0], ends[1][0]),
-                    (ends[0][1], ends[1][1]),
-                    float(spring.stiffness),
-                    float(spring.length),
-                    float(spring.damping),
-                )
-            )
-        return tuple(made)
+            ends = zip(spring.bodies, spring.points, strict=True)
+            (first, one), (second, other) = (self._at(b, np.array(p, dtype=float)) for b, p in ends)
+            forces = (float(number) for number in (spring.stiffness, spring.length, spring.damping))
+            name = names.new(spring.name, f"spring{k}")
+            struts.append(Strut(name, (first, second), (one, other), *forces))
+        return tuple(struts)
 
     def _dampers(self) -> tuple[RotationDamper, ...]:
         names = Names(())
