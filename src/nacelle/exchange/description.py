@@ -36,6 +36,7 @@ from nacelle.exchange.graph import (
 )
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
+from nacelle.model.units import QUANTITIES, axis_quantity
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_rpy, rpy_from_rotation
 from nacelle.spatial.scalar import Array
@@ -353,15 +354,15 @@ class _Writer:
         data: dict[str, Any] = {}
         if joint.spherical:
             if joint.damping:
-                data["friction"] = {"viscous": f"{shortest_decimal(joint.damping)} N*m*s/rad"}
+                data["friction"] = {"viscous": _quantity(joint.damping, "damping", turns=True)}
             if joint.armature:
-                data["rotor_inertia"] = f"{shortest_decimal(joint.armature)} kg*m^2"
+                data["rotor_inertia"] = _quantity(joint.armature, "mass", turns=True)
             return data
         if joint.motor is not None:
             data["actuator"] = _actuator(joint, leg)
         elif joint.axes and joint.axes[0].armature:
-            unit = "kg*m^2" if joint.axes[0].turns else "kg"
-            data["rotor_inertia"] = f"{shortest_decimal(joint.axes[0].armature)} {unit}"
+            first = joint.axes[0]
+            data["rotor_inertia"] = _quantity(first.armature, "mass", turns=first.turns)
         if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
             data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
         if any(axis.stiffness for axis in joint.axes):
@@ -392,14 +393,14 @@ class _Writer:
         data = {
             "between": [self.names[body] for body in strut.bodies],
             "at": [written_vector(point, "mm", 1e3) for point in strut.points],
-            "stiffness": f"{shortest_decimal(strut.stiffness)} N/m",
+            "stiffness": _quantity(strut.stiffness, "stiffness"),
             "length": length(strut.length),
         }
-        return data | ({"damping": f"{shortest_decimal(strut.damping)} N*s/m"} if strut.damping else {})
+        return data | ({"damping": _quantity(strut.damping, "damping")} if strut.damping else {})
 
     def damper(self, damper: RotationDamper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
-        return {"between": between, "damping": f"{shortest_decimal(damper.damping)} N*m*s/rad"}
+        return {"between": between, "damping": _quantity(damper.damping, "damping", turns=True)}
 
 
 def _distinct(joint: str) -> str:
@@ -433,32 +434,35 @@ def _coordinate(axis: Axis, close: float) -> str:
     return f"{shortest_decimal(degrees, 1.0, close)} deg"
 
 
+def _quantity(value: float, linear: str, *, turns: bool = False) -> str:
+    """A number with its SI unit, of the kind `linear` along a translation: "force", else "torque"."""
+    return f"{shortest_decimal(value)} {QUANTITIES[axis_quantity(linear, angular=turns)].si}"
+
+
 def _one_or_list(entries: list[Any]) -> Any:
     return entries[0] if len(entries) == 1 else entries
 
 
 def _friction(axis: Axis) -> dict[str, str]:
-    torque, rate = ("N*m", "N*m*s/rad") if axis.turns else ("N", "N*s/m")
-    square, third = ("N*m*s^2/rad^2", "N*m*s^3/rad^3") if axis.turns else ("N*s^2/m^2", "N*s^3/m^3")
     terms = {
-        "viscous": (axis.damping, rate),
-        "coulomb": (axis.coulomb, torque),
-        "quadratic": (axis.quadratic, square),
-        "cubic": (axis.cubic, third),
+        "viscous": (axis.damping, "damping"),
+        "coulomb": (axis.coulomb, "force"),
+        "quadratic": (axis.quadratic, "quadratic drag"),
+        "cubic": (axis.cubic, "cubic drag"),
     }
-    return {key: f"{shortest_decimal(value)} {unit}" for key, (value, unit) in terms.items() if value}
+    return {key: _quantity(value, kind, turns=axis.turns) for key, (value, kind) in terms.items() if value}
 
 
 def _stop(axis: Axis) -> dict[str, str] | None:
     if not axis.stop:
         return None
-    return {"stiffness": f"{shortest_decimal(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    return {"stiffness": _quantity(axis.stop, "stiffness", turns=axis.turns)}
 
 
 def _spring(axis: Axis) -> dict[str, str] | None:
     if not axis.stiffness:
         return None
-    data = {"stiffness": f"{shortest_decimal(axis.stiffness)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    data = {"stiffness": _quantity(axis.stiffness, "stiffness", turns=axis.turns)}
     if axis.rest:
         data["rest"] = angle(axis.rest) if axis.turns else length(axis.rest)
     return data
@@ -479,13 +483,12 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
     if gear != 1.0:
         data["gear_ratio"] = _number(gear)
     if axis.armature:
-        unit = "kg*m^2" if axis.turns else "kg"
-        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear / gear)} {unit}"
+        data["rotor_inertia"] = _quantity(axis.armature / gear / gear, "mass", turns=axis.turns)
     limits = {}
     if math.isfinite(motor.speed):
-        limits["speed"] = f"{shortest_decimal(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"
+        limits["speed"] = _quantity(motor.speed, "speed", turns=axis.turns)
     if math.isfinite(motor.force):
-        limits["force"] = f"{shortest_decimal(motor.force)} {'N*m' if axis.turns else 'N'}"
+        limits["force"] = _quantity(motor.force, "force", turns=axis.turns)
     return data | ({"limits": limits} if limits else {})
 
 

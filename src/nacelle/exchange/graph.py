@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, Problem
 from nacelle.model.joint import UNBOUNDED, Interval
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_rotation, rotation_axis_angle, rotation_quat
 from nacelle.spatial.scalar import Array
@@ -134,15 +134,8 @@ class Axis:
     @property
     def is_bare(self) -> bool:
         """Whether nothing acts along it and nothing bounds it."""
-        acts = (
-            self.damping,
-            self.coulomb,
-            self.quadratic,
-            self.cubic,
-            self.armature,
-            self.stiffness,
-            self.stop,
-        )
+        friction = (self.damping, self.coulomb, self.quadratic, self.cubic)
+        acts = (*friction, self.armature, self.stiffness, self.stop)
         return not any(acts) and self.motor is None and self.limits == UNBOUNDED
 
     def pose(self, value: float) -> Pose:
@@ -370,7 +363,7 @@ class Graph:
         while left:
             ready = [joint for joint in left if joint.parent in placed]
             if not ready:
-                raise broken(self.file, f"nothing carries the body {left[0].parent!r}")
+                raise file_error(self.file, f"nothing carries the body {left[0].parent!r}")
             for joint in ready:
                 placed[joint.child] = placed[joint.parent] @ joint.pose()
             left = [joint for joint in left if joint.child not in placed]
@@ -412,8 +405,3 @@ def connected(bodies: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[l
 def relative_quat(R: Array) -> Array:
     """The quaternion x y z w of a rotation."""
     return np.asarray(quat_from_rotation(R), dtype=float)
-
-
-def broken(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
-    """An error of a file, at its place; a line without a column is meant from its beginning."""
-    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import described
-from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
 from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
 from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
@@ -25,6 +25,7 @@ from nacelle.files import write_whole
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
+from nacelle.model.source.node import file_error
 from nacelle.model.write import block
 from nacelle.pictures import Shown
 
@@ -91,7 +92,7 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
         side = no_side if closures is None else read_side(closures)
         return read_urdf(root, path, floating=floating, side=side)
     if closures is not None or floating:
-        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+        raise file_error(str(path), "a closure file and a floating root are for URDF alone")
     if root is None:
         return read_par(path)
     if root.tag == "sdf":
@@ -104,7 +105,9 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
     try:
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
-        raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
+        raise file_error(
+            str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL
+        ) from None
     return read_mjcf(path, keyframe)
 
 
@@ -159,9 +162,9 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
         )
         chosen = chosen_motion(grounded)
     if chosen.left:
-        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+        raise file_error(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
     if not chosen.axes and not chosen.joints:
-        raise broken(graph.file, "nothing moves: the loops lock every joint")
+        raise file_error(graph.file, "nothing moves: the loops lock every joint")
     return chosen
 
 

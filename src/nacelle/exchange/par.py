@@ -34,12 +34,12 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError, shortened
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid
 from nacelle.exchange.tree import spanned
-from nacelle.exchange.xml import FARTHEST, possible_solid, symmetric
-from nacelle.files import why_unread
+from nacelle.exchange.xml import FARTHEST, possible_solid, read_bytes, symmetric
+from nacelle.model.description.frame import KhalilKleinfingerSpec
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_x, rotation_z
 from nacelle.spatial.scalar import Array
 
 # ---- the text: lists of expressions by their names
@@ -77,7 +77,7 @@ class Expression:
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         """An error at the line of the expression."""
-        return broken(self.file, message, hint, self.line, 1)
+        return file_error(self.file, message, hint, self.line, 1)
 
     @property
     def number(self) -> float:
@@ -185,7 +185,7 @@ class ParTable:
             return [Expression(default, self.file, 0)] * count
         if len(entries) < count:
             line = entries[0].line if entries else 0
-            raise broken(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
+            raise file_error(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
         return entries
 
 
@@ -195,12 +195,7 @@ def read_par_table(path: Path) -> ParTable:
     Raises:
         DescriptionError: if it cannot be read.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "parameter file of SYMORO+")) from None
-    if len(data) > _LARGEST:
-        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
+    data = read_bytes(path, "parameter file of SYMORO+", _LARGEST)
     # Old files have names of places in Latin-1 in their comments.
     text = data.decode("utf-8", "replace")
     named = _NAME.search(text)
@@ -243,6 +238,7 @@ def _pieces(text: str) -> list[_Piece]:
 
 
 _Z = np.array([0.0, 0.0, 1.0])
+_PARAMETERS = ("gamma", "b", "alpha", "d", "theta", "r")
 _MOMENTS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ")
 _FIRST = ("MX", "MY", "MZ")
 _LOADS = ("FX", "FY", "FZ", "CX", "CY", "CZ")
@@ -265,12 +261,12 @@ class _Reader:
         self.joints = table.count("NJ", self.links)
         self.loops = self.joints - self.links
         if self.links < 1 or self.loops < 0:
-            raise broken(str(path), "a robot has NL links and at least as many joints NJ")
+            raise file_error(str(path), "a robot has NL links and at least as many joints NJ")
         self.frames = self.joints + self.loops
-        names = ("ant", "sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
+        names = ("ant", "sigma", "mu", *_PARAMETERS)
         self.columns = {name: table.column(name, self.frames) for name in names}
         if "ant" not in table.lists or "sigma" not in table.lists:
-            raise broken(
+            raise file_error(
                 str(path), "the file has no lists 'ant' and 'sigma'", "name a parameter file of SYMORO+"
             )
 
@@ -302,7 +298,7 @@ class _Reader:
 
     def _gravity(self) -> list[Expression]:
         if "G" not in self.table.lists:
-            raise broken(str(self.path), "the file has no gravity 'G'")
+            raise file_error(str(self.path), "the file has no gravity 'G'")
         return self.table.column("G", 3)[:3]
 
     def _index(self, name: str, j: int, largest: int) -> int:
@@ -319,26 +315,16 @@ class _Reader:
         """
         carrier, sigma = self._index("ant", j, self.frames), self._index("sigma", j, 2)
         entries = {name: column[j - 1] for name, column in self.columns.items()}
-        fixed = {name: entries[name].number for name in ("gamma", "b", "alpha", "d")}
-        turned = entries["theta"].offset if sigma == 0 else entries["theta"].number
-        moved = entries["r"].offset if sigma == 1 else entries["r"].number
-        at = Pose(rotation_z(fixed["gamma"]), np.array([0.0, 0.0, fixed["b"]]))
-        at = (
-            at
-            @ Pose(rotation_x(fixed["alpha"]), np.zeros(3))
-            @ Pose(np.eye(3), np.array([fixed["d"], 0.0, 0.0]))
-        )
+        variable = ("theta", "r", "")[sigma]
+        numbers = {
+            name: entries[name].offset if name == variable else entries[name].number for name in _PARAMETERS
+        }
         axes: tuple[Axis, ...] = ()
-        if sigma == 2:
-            at = at @ Pose(rotation_z(turned), moved * _Z)
-        elif sigma == 0:
-            number = _is_number(entries["theta"])
-            at = at @ Pose(rotation_z(0.0 if number else turned), moved * _Z)
-            axes = (Axis(_Z, True, turned if number else 0.0),)
-        else:
-            number = _is_number(entries["r"])
-            at = at @ Pose(rotation_z(turned), (0.0 if number else moved) * _Z)
-            axes = (Axis(_Z, False, moved if number else 0.0),)
+        if variable:
+            value = numbers[variable] if _is_number(entries[variable]) else 0.0
+            numbers[variable] -= value
+            axes = (Axis(_Z, variable == "theta", value),)
+        at = KhalilKleinfingerSpec(**numbers).pose()
         if carrier <= self.links:
             return self._body(carrier), at, axes
         if carrier == j:

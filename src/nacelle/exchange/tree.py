@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import identity
 
 
@@ -49,7 +50,7 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
     order += [joint.child for joint in joints]
     loose = [body for body in graph.bodies if body not in order]
     if loose:
-        raise broken(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
+        raise file_error(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
     closures = tuple(link for link in graph.links if id(link) not in chosen)
     return replace(
         graph, bodies={body: graph.bodies[body] for body in order}, joints=tuple(joints), closures=closures

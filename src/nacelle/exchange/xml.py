@@ -18,8 +18,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from nacelle.errors import DescriptionError, shortened
-from nacelle.exchange.graph import Solid, broken
+from nacelle.exchange.graph import Solid
 from nacelle.files import why_unread
+from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -66,7 +67,7 @@ class Element:
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         """An error at the place of the element."""
-        return broken(self.file, message, hint, self.line, self.column)
+        return file_error(self.file, message, hint, self.line, self.column)
 
     def require_sound(self, besides: Collection[str] = ()) -> None:
         """Refuse attributes that are empty or have a number that no robot has: not finite, or beyond 1e12.
@@ -97,13 +98,27 @@ def read_xml(path: Path) -> Element:
     Raises:
         DescriptionError: if it cannot be read, is no XML, or declares a document type.
     """
+    return parsed(read_bytes(path, "MJCF, URDF or SDF file", _LARGEST), str(path))
+
+
+def read_bytes(path: Path, what: str, largest: int) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: the file.
+        what: it should be, for the message.
+        largest: how many bytes it may have.
+
+    Raises:
+        DescriptionError: if it cannot be read or has more.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "MJCF, URDF or SDF file")) from None
-    if len(data) > _LARGEST:
-        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
-    return parsed(data, str(path))
+        raise file_error(str(path), *why_unread(path, error, what)) from None
+    if len(data) > largest:
+        raise file_error(str(path), f"the file has {len(data)} bytes, more than a robot needs ({largest})")
+    return data
 
 
 def parsed(data: bytes, file: str) -> Element:
@@ -113,7 +128,7 @@ def parsed(data: bytes, file: str) -> Element:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
         words = expat.ErrorString(error.code)
-        raise broken(file, f"this is no XML: {words}", "", error.lineno, error.offset + 1) from None
+        raise file_error(file, f"this is no XML: {words}", "", error.lineno, error.offset + 1) from None
     return reader.roots[0]
 
 
@@ -130,7 +145,7 @@ class _Reader:
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-        return broken(self.file, message, hint, *place)
+        return file_error(self.file, message, hint, *place)
 
     def doctype(self, *_: object) -> None:
         raise self.fault(

@@ -63,10 +63,10 @@ from nacelle.exchange.graph import (
     Shape,
     Solid,
     Strut,
-    broken,
 )
 from nacelle.exchange.xml import Element, read_xml, text_of, with_includes
 from nacelle.model.joint import UNBOUNDED, Interval
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -219,7 +219,7 @@ def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError
     message = re.sub(r"^(XML )?Error: ", "", words)
     without_mass = "mjMINVAL" in words and any("with the mass" in loss for loss in report.losses)
     hint = _MESHES if without_mass else ""
-    return broken(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
+    return file_error(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
 
 
 def quaternion_rotation(quat_wxyz: Array) -> Array:
@@ -651,7 +651,7 @@ class _Reader:
         if keyframe:
             if keyframe not in names:
                 file = str(self.read.file)
-                raise broken(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
+                raise file_error(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
             return np.array(self.model.key_qpos[names.index(keyframe)])
         if keyframe is None and names:
             self.report.done(f"assembled as in the keyframe {names[0]!r}")

@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.exchange.description import Written, described, legs_in_order
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, broken
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper
 from nacelle.exchange.tree import in_series, massless
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
+from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import is_axisymmetric, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z, rotation_quat
@@ -114,7 +115,7 @@ def assembled(graph: Graph) -> AssembledGraph:
     """
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:
-        raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
+        raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
     named = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
     for axis in AXES:
@@ -126,7 +127,7 @@ def assembled(graph: Graph) -> AssembledGraph:
     if found.open:
         gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
         lines = [closure.line for closure in graph.closures if written.joints[closure.name] in found.open]
-        raise broken(
+        raise file_error(
             graph.file,
             f"the loops do not close near the assembly: {gaps}",
             "give numbers with more digits; of MJCF, name a keyframe that is nearer",

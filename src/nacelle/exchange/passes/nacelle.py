@@ -37,11 +37,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.exchange.graph import BASE, Graph, Link, broken, connected
+from nacelle.exchange.graph import BASE, Graph, Link, connected
 from nacelle.exchange.passes.motion import AssembledGraph, assembled, free_rates
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
 from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -65,10 +66,10 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
         DescriptionError: if there is no such body, or another one floats.
     """
     if name is not None and name and name not in graph.bodies:
-        raise broken(graph.file, f"no body is called {name!r}", did_you_mean(name, graph.bodies))
+        raise file_error(graph.file, f"no body is called {name!r}", did_you_mean(name, graph.bodies))
     if graph.floating is not None:
         if name and name != graph.floating:
-            raise broken(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
+            raise file_error(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
         return graph
     body = _meeting(graph) if name is None else name
     if not body:
@@ -77,7 +78,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
     if carrier.name in graph.coupled:
         if name is None:
             return graph
-        raise broken(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
+        raise file_error(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
     if name is None:
         graph.report.done(f"the nacelle is {body!r}, which {legs_of(graph, [body])} carry")
     return replace(

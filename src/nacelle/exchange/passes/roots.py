@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Graph, Link, broken, connected, relative_quat
+from nacelle.exchange.graph import BASE, Graph, Link, connected, relative_quat
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -115,7 +116,9 @@ def _with_one_less(graph: Graph) -> Graph:
     ]
     if not choices:
         names = ", ".join(repr(body) for body in graph.loose)
-        raise broken(graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do")
+        raise file_error(
+            graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do"
+        )
     closure, link = min(choices, key=lambda choice: _ORDER[choice[0].kind])
     root = next(body for body in graph.loose if link.child in below(graph, body))
     poses = graph.poses()

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Link, Names, broken
+from nacelle.exchange.graph import Link, Names
 from nacelle.files import why_unread
-from nacelle.model.source.node import Node
+from nacelle.model.source.node import Node, file_error
 from nacelle.model.source.yaml import read_yaml
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -87,7 +87,7 @@ class Side:
 
     def fault(self, node: Node, message: str, hint: str = "") -> DescriptionError:
         """An error at a place of the file."""
-        return broken(self.file, message, hint, node.mark.line, node.mark.column)
+        return file_error(self.file, message, hint, node.mark.line, node.mark.column)
 
     def closures(self, frames: Mapping[str, tuple[str, Pose]], names: Names) -> list[Link]:
         """The closures between frames, each a body and a pose on it.
@@ -120,7 +120,7 @@ def read_side(path: Path) -> Side:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "closure file, YAML")) from None
+        raise file_error(str(path), *why_unread(path, error, "closure file, YAML")) from None
     root = read_yaml(data, str(path)).root
     side = Side(str(path))
     if not isinstance(root.value, dict):
@@ -128,7 +128,7 @@ def read_side(path: Path) -> Side:
     for key in root.value:
         if key not in (*_KEYS, _ASSEMBLY, _ROTORS):
             mark = root.keys[key]
-            raise broken(
+            raise file_error(
                 str(path),
                 f"a closure file has no {key!r}",
                 f"keys are {', '.join(_KEYS)}",
