@@ -29,20 +29,20 @@ from nacelle.spatial.scalar import Array
 class Names:
     """The names that were given."""
 
-    def __init__(self, taken: Iterable[str] = ("base", "nacelle")) -> None:
+    def __init__(self, reserved: Iterable[str] = ("base", "nacelle")) -> None:
         """None yet; the words of the format are taken."""
-        self._given: set[str] = set(taken)
+        self._given: set[str] = set(reserved)
 
     def new(self, name: str, otherwise: str) -> str:
         """A name like the given one that is not taken; `otherwise` where there is none."""
         clean = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or otherwise
         if not clean[0].isalpha():
             clean = f"n{clean}"
-        number, made = 2, clean
-        while made in self._given:
-            made, number = f"{clean}-{number}", number + 1
-        self._given.add(made)
-        return made
+        number, unique = 2, clean
+        while unique in self._given:
+            unique, number = f"{clean}-{number}", number + 1
+        self._given.add(unique)
+        return unique
 
 
 # ---- the graph
@@ -193,16 +193,16 @@ class Link:
 
     def pose(self) -> Pose:
         """Pose of the child in the parent, in the assembly."""
-        moved = self.at
+        pose = self.at
         if self.spherical:
-            moved = moved @ Pose(rotation_quat(self.quat), np.zeros(3))
+            pose = pose @ Pose(rotation_quat(self.quat), np.zeros(3))
         for axis in self.axes:
-            moved = moved @ axis.pose(axis.value)
-        return moved @ self.child_at.inverse()
+            pose = pose @ axis.pose(axis.value)
+        return pose @ self.child_at.inverse()
 
     def reversed(self) -> Link:
         """The joint seen from its child: the same motion with the same coordinates, axes turned round."""
-        turned = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
+        axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
         quat = self.quat * np.array([-1.0, -1.0, -1.0, 1.0])
         return replace(
             self,
@@ -210,7 +210,7 @@ class Link:
             child=self.parent,
             at=self.child_at,
             child_at=self.at,
-            axes=turned,
+            axes=axes,
             quat=quat,
         )
 
@@ -356,18 +356,18 @@ class Graph:
 
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
-        placed = {BASE: identity(), **self.loose}
+        poses = {BASE: identity(), **self.loose}
         if self.floating is not None:
-            placed[self.floating] = self.pose
+            poses[self.floating] = self.pose
         left = list(self.joints)
         while left:
-            ready = [joint for joint in left if joint.parent in placed]
+            ready = [joint for joint in left if joint.parent in poses]
             if not ready:
                 raise file_error(self.file, f"nothing carries the body {left[0].parent!r}")
             for joint in ready:
-                placed[joint.child] = placed[joint.parent] @ joint.pose()
-            left = [joint for joint in left if joint.child not in placed]
-        return placed
+                poses[joint.child] = poses[joint.parent] @ joint.pose()
+            left = [joint for joint in left if joint.child not in poses]
+        return poses
 
     def with_values(self, values: dict[str, Array]) -> Graph:
         """The graph with other coordinates in the assembly, by the names of joints."""
@@ -393,10 +393,10 @@ def connected(bodies: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[l
         pairs: names of bodies that are connected; pairs with others do not count.
     """
     piece = {body: [body] for body in bodies}
-    for one, other in pairs:
-        if one in piece and other in piece and piece[one] is not piece[other]:
-            piece[one] += piece[other]
-            piece |= dict.fromkeys(piece[other], piece[one])
+    for first, second in pairs:
+        if first in piece and second in piece and piece[first] is not piece[second]:
+            piece[first] += piece[second]
+            piece |= dict.fromkeys(piece[second], piece[first])
     order = {body: k for k, body in enumerate(bodies)}
     different = {id(members): sorted(members, key=order.__getitem__) for members in piece.values()}
     return sorted(different.values(), key=lambda members: order[members[0]])

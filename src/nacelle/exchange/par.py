@@ -109,10 +109,10 @@ class Expression:
             return self.number
         if len(names) == 1:
             name = names[0]
-            zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
-            one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
-            if abs(one.number - zero.number - 1.0) < 1e-12:
-                return zero.number
+            at_zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
+            at_one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
+            if abs(at_one.number - at_zero.number - 1.0) < 1e-12:
+                return at_zero.number
         raise self.fault(
             f"the variable {self.text!r} is not a symbol with an offset", "a variable is th1 or th1 + pi/2"
         )
@@ -198,19 +198,19 @@ def read_par_table(path: Path) -> ParTable:
     data = read_bytes(path, "parameter file of SYMORO+", _LARGEST)
     # Old files have names of places in Latin-1 in their comments.
     text = data.decode("utf-8", "replace")
-    named = _NAME.search(text)
-    bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    table = ParTable(str(path), named["name"] if named else "")
-    for found in _ENTRY.finditer(bare):
-        name = _SAME.get(found["name"].lower(), found["name"])
+    title = _NAME.search(text)
+    bare = _COMMENT.sub(lambda entry: re.sub(r"[^\n]", " ", entry[0]), text)
+    table = ParTable(str(path), title["name"] if title else "")
+    for entry in _ENTRY.finditer(bare):
+        name = _SAME.get(entry["name"].lower(), entry["name"])
         name = name.lower() if name in ("B", "D", "R") else name
-        start = found.start("value")
-        if not found["value"].startswith("{"):
+        start = entry.start("value")
+        if not entry["value"].startswith("{"):
             line = bare.count("\n", 0, start) + 1
-            table.single[name] = Expression(found["value"].strip(), str(path), line)
+            table.single[name] = Expression(entry["value"].strip(), str(path), line)
             continue
         table.lists[name] = []
-        for piece in _pieces(found["value"][1:-1]):
+        for piece in _pieces(entry["value"][1:-1]):
             line = bare.count("\n", 0, start + 1 + piece.start) + 1
             table.lists[name].append(Expression(piece.text.strip(), str(path), line))
     return table
@@ -360,15 +360,17 @@ class _Reader:
         table = self.table
         values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
         about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
-        place = table.column("M", self.links)[j - 1]
+        mass_entry = table.column("M", self.links)[j - 1]
         if mass == 0.0 and np.any(first):
-            raise place.fault(f"link {j} has first moments and no mass")
+            raise mass_entry.fault(f"link {j} has first moments and no mass")
         with np.errstate(over="ignore"):
             com = first / mass if mass else first
         if not np.all(np.abs(com) <= FARTHEST):
-            raise place.fault(f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m")
+            raise mass_entry.fault(
+                f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m"
+            )
         solid = Solid(mass, com, about_origin - mass * _square(com))
-        return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+        return possible_solid(solid, lambda message, hint: mass_entry.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists

@@ -108,8 +108,8 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
 
 def unique(problems: list[Problem]) -> list[Problem]:
     """Sort by place; problems that repeat at one place (a template's, once a leg) are kept once."""
-    seen: dict[tuple[int, int, str], Problem] = {}
+    first_at: dict[tuple[int, int, str], Problem] = {}
     for problem in problems:
         key = (problem.line, problem.column, problem.message if problem.line else str(problem))
-        seen.setdefault(key, problem)
-    return sorted(seen.values(), key=lambda p: (p.line, p.column))
+        first_at.setdefault(key, problem)
+    return sorted(first_at.values(), key=lambda p: (p.line, p.column))

@@ -221,9 +221,9 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
     Raises:
         VerifyError: if a piece has no mass but a first moment, which no engine can take.
     """
-    listed = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
+    inertias = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
     pieces = []
-    for ten in listed:
+    for ten in inertias:
         numbers = np.asarray(ten, dtype=float)
         if not np.any(numbers):
             continue

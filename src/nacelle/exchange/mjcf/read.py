@@ -176,8 +176,8 @@ class CompiledMjcf:
 
     def equality(self, k: int) -> Element:
         """The element of an equality."""
-        listed = [child for section in self.root.named("equality") for child in section.children]
-        return listed[k] if len(listed) == self.model.neq else self.root
+        elements = [child for section in self.root.named("equality") for child in section.children]
+        return elements[k] if len(elements) == self.model.neq else self.root
 
     def drawn(self, joint: int) -> float:
         """The coordinate of a hinge or slide in the drawn pose."""
@@ -202,22 +202,22 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
         mj.set_mju_user_warning(None)
     for warning in warnings:
         report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
-    taken, names = Names(), Names()
+    body_names, joint_names = Names(), Names()
 
     def given(kind: mj.mjtObj, number: int) -> str:
         return mj.mj_id2name(model, kind, number) or ""
 
-    bodies = [taken.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
-    joints = [names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
-    return CompiledMjcf(model, path, root, [BASE, *bodies], joints, taken, report)
+    bodies = [body_names.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
+    joints = [joint_names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
+    return CompiledMjcf(model, path, root, [BASE, *bodies], joints, body_names, report)
 
 
 def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
     """What MuJoCo says against a file, at its line."""
-    words = " ".join(error.split())
-    line = re.search(r"line (\d+)", words)
-    message = re.sub(r"^(XML )?Error: ", "", words)
-    without_mass = "mjMINVAL" in words and any("with the mass" in loss for loss in report.losses)
+    text = " ".join(error.split())
+    line = re.search(r"line (\d+)", text)
+    message = re.sub(r"^(XML )?Error: ", "", text)
+    without_mass = "mjMINVAL" in text and any("with the mass" in loss for loss in report.losses)
     hint = _MESHES if without_mass else ""
     return file_error(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
 
@@ -275,13 +275,13 @@ def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
     total: dict[int, float] = {}
     length = 0.0
     for start, coefficient in terms.items():
-        joint, factor, seen = start, coefficient, {start}
+        joint, factor, visited = start, coefficient, {start}
         length += coefficient * float(model.qpos0[model.jnt_qposadr[start]])
-        while joint in couplings and couplings[joint][0] not in seen:
-            other, ratio, offset = couplings[joint]
+        while joint in couplings and couplings[joint][0] not in visited:
+            leader, ratio, offset = couplings[joint]
             length += factor * offset
-            joint, factor = other, factor * ratio
-            seen.add(joint)
+            joint, factor = leader, factor * ratio
+            visited.add(joint)
         total[joint] = total.get(joint, 0.0) + factor
     if len(total) != 1:
         return None
@@ -325,8 +325,8 @@ class _Tie:
     def at(self, length: float) -> float:
         """The coordinate of the leader at a length of the tendon."""
         joint = self.leader.joint
-        drawn = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
-        return drawn + (length - self.leader.length) / self.leader.ratio
+        reference = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return reference + (length - self.leader.length) / self.leader.ratio
 
     def damped(self, axis: Axis) -> Axis:
         model, k, ratio = self.model, self.tendon, abs(self.leader.ratio)
@@ -392,7 +392,7 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
         if int(model.jnt_type[joint]) in (_HINGE, _SLIDE)
     }
     along_tendons(model, axes, report)
-    given = Names()
+    names = Names()
     for actuator in range(model.nu):
         name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
         target = _driven(model, actuator)
@@ -404,11 +404,11 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
             driven = read.joints[joint]
             report.lost(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
             continue
-        made = given.new(name, f"actuator{actuator}")
+        unique = names.new(name, f"actuator{actuator}")
         quadratic, cubic = (float(c) for c in model.actuator_dampingpoly[actuator])
         axes[joint] = replace(
             axes[joint],
-            motor=_motor(read, actuator, made, joint, gear),
+            motor=_motor(read, actuator, unique, joint, gear),
             damping=axes[joint].damping + gear**2 * float(model.actuator_damping[actuator]),
             quadratic=axes[joint].quadratic + gear**2 * abs(ratio) * quadratic,
             cubic=axes[joint].cubic + gear**2 * ratio**2 * cubic,
@@ -513,14 +513,14 @@ class Ties:
         """Read an equality."""
         model = self.model
         kind = int(model.eq_type[k])
-        given = self.read.name("EQUALITY", k)
+        name = self.read.name("EQUALITY", k)
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if not model.eq_active0[k]:
-            self.report.lost(f"the equality {given or k} left out: it is not active")
+            self.report.lost(f"the equality {name or k} left out: it is not active")
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
-            self._closure(k, given)
+            self._closure(k, name)
         elif kind == int(mj.mjtEq.mjEQ_JOINT):
-            self._coupling(k, given, {first: 1.0}, {} if second < 0 else {second: 1.0})
+            self._coupling(k, name, {first: 1.0}, {} if second < 0 else {second: 1.0})
         elif kind == int(mj.mjtEq.mjEQ_TENDON):
             left = fixed_terms(model, first)
             right = {} if second < 0 else fixed_terms(model, second)
@@ -529,11 +529,11 @@ class Ties:
                     "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
                     "write it as a rod between two ball joints",
                 )
-            self._coupling(k, given, left, right)
+            self._coupling(k, name, left, right)
         else:
-            self.report.lost(f"the equality {given or k} left out: it is none of rigid bodies")
+            self.report.lost(f"the equality {name or k} left out: it is none of rigid bodies")
 
-    def _closure(self, k: int, given: str) -> None:
+    def _closure(self, k: int, own_name: str) -> None:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
@@ -549,19 +549,19 @@ class Ties:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
         word = "weld" if is_weld else "connect"
         parent, child = self.bodies[first], self.bodies[second]
-        name = self.names.new(given or f"{parent}-to-{child}", f"{word}{k}")
+        name = self.names.new(own_name or f"{parent}-to-{child}", f"{word}{k}")
         line = self.read.equality(k).line
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
 
     def _site(self, site: int) -> Pose:
         return Pose(quaternion_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
-    def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
+    def _coupling(self, k: int, own_name: str, left: dict[int, float], right: dict[int, float]) -> None:
         """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
         model = self.model
         a = [float(value) for value in model.eq_data[k, :5]]
         joint, *_ = left
-        name = self.names.new(given or f"{self.joints[joint]}-coupling", f"coupling{k}")
+        name = self.names.new(own_name or f"{self.joints[joint]}-coupling", f"coupling{k}")
         if any(a[2:]) and right:
             raise self.read.equality(k).fault(
                 f"the joint {self.joints[joint]!r} follows another by a polynomial: couplings are linear",
@@ -569,15 +569,15 @@ class Ties:
             )
         slope = a[1] if right else 0.0
         terms: dict[int, float] = {}
-        for other, factor in left.items():
-            terms[other] = terms.get(other, 0.0) + factor
-        for other, factor in right.items():
-            terms[other] = terms.get(other, 0.0) - slope * factor
+        for index, factor in left.items():
+            terms[index] = terms.get(index, 0.0) + factor
+        for index, factor in right.items():
+            terms[index] = terms.get(index, 0.0) - slope * factor
         # sum terms (q - q0) = a0
-        offset = a[0] + sum(factor * self.read.drawn(other) for other, factor in terms.items())
-        own = terms.pop(joint)
-        follows = {self.joints[other]: -factor / own for other, factor in terms.items() if factor}
-        self.couplings.append(Coupling(name, self.joints[joint], follows, offset / own))
+        offset = a[0] + sum(factor * self.read.drawn(index) for index, factor in terms.items())
+        factor_of_joint = terms.pop(joint)
+        follows = {self.joints[index]: -factor / factor_of_joint for index, factor in terms.items() if factor}
+        self.couplings.append(Coupling(name, self.joints[joint], follows, offset / factor_of_joint))
 
     def tendon(self, tendon: int) -> None:
         """Read a spatial tendon."""
@@ -693,7 +693,7 @@ class _Reader:
         solid = Solid(
             float(model.body_mass[body]), np.array(model.body_ipos[body]), inertia, self._shapes(body)
         )
-        placed = Pose(quaternion_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
+        pose = Pose(quaternion_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
         parent = self.bodies[int(model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         if count == 1 and int(model.jnt_type[first]) == _FREE:
@@ -705,19 +705,19 @@ class _Reader:
             return
         if count == 0:
             self.solids[name] = solid
-            self.links.append(Link(f"{name}-weld", parent, name, placed))
+            self.links.append(Link(f"{name}-weld", parent, name, pose))
             return
         for joint in range(first, first + count):
             last = joint == first + count - 1
             child = name if last else self.read.taken.new(f"{name}-{self.joints[joint]}", f"{name}-carrier")
             self.solids[child] = solid if last else Solid()
-            self.links.append(self._link(joint, parent, child, placed, axes.get(joint)))
-            parent, placed = child, Pose(np.eye(3), np.zeros(3))
+            self.links.append(self._link(joint, parent, child, pose, axes.get(joint)))
+            parent, pose = child, Pose(np.eye(3), np.zeros(3))
 
-    def _link(self, joint: int, parent: str, child: str, placed: Pose, drive: Axis | None) -> Link:
+    def _link(self, joint: int, parent: str, child: str, pose: Pose, drive: Axis | None) -> Link:
         model, name = self.model, self.joints[joint]
         here = Pose(np.eye(3), np.array(model.jnt_pos[joint]))
-        at = placed @ here
+        at = pose @ here
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if int(model.jnt_type[joint]) == _BALL:
             w, x, y, z = self.qpos[q : q + 4]

@@ -117,26 +117,30 @@ def assembled(graph: Graph) -> AssembledGraph:
     if not singles and graph.floating is None:
         raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
-    named = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
+    coordinates = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
     for axis in AXES:
-        written = described(graph, named, (axis,), exact=True)
-        robot, _ = read_data(written.data)
-        found = assemble(robot)
-        if not found.open or graph.floating is None:
+        description = described(graph, coordinates, (axis,), exact=True)
+        robot, _ = read_data(description.data)
+        assembly = assemble(robot)
+        if not assembly.open or graph.floating is None:
             break
-    if found.open:
-        gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
-        lines = [closure.line for closure in graph.closures if written.joints[closure.name] in found.open]
+    if assembly.open:
+        gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
+        lines = [
+            closure.line for closure in graph.closures if description.joints[closure.name] in assembly.open
+        ]
         raise file_error(
             graph.file,
             f"the loops do not close near the assembly: {gaps}",
             "give numbers with more digits; of MJCF, name a keyframe that is nearer",
             min(lines, default=0),
         )
-    places = {joint.name: robot.q_slices[robot.joint(written.joints[joint.name])] for joint in graph.joints}
-    values = {name: np.array(found.q[place], dtype=float) for name, place in places.items()}
-    graph = replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
-    return AssembledGraph(graph, written, robot, found)
+    slices = {
+        joint.name: robot.q_slices[robot.joint(description.joints[joint.name])] for joint in graph.joints
+    }
+    values = {name: np.array(assembly.q[entries], dtype=float) for name, entries in slices.items()}
+    graph = replace(graph.with_values(values), pose=assembly.platform if graph.floating else graph.pose)
+    return AssembledGraph(graph, description, robot, assembly)
 
 
 def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
@@ -154,18 +158,18 @@ def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[
         span.take(N[k])
         axes.append(AXES[k])
     names: list[str] = []
-    placed = _placed_joints(graph)
+    leg_joints = _placed_joints(graph)
     for threshold in (_CLEAR, _SOME):
         for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
-            if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
+            if len(joint.axes) != 1 or joint.name in names or joint.name in leg_joints or span.is_full:
                 continue
             row = N[closed.first_rate(joint)]
             if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 span.take(row)
                 names.append(joint.name)
     order = {joint.name: k for k, joint in enumerate(graph.joints)}
-    chosen = tuple(sorted(names, key=lambda name: order[name]))
-    return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), chosen
+    in_order = tuple(sorted(names, key=lambda name: order[name]))
+    return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), in_order
 
 
 def _free_motions(closed: AssembledGraph) -> Array:
@@ -249,8 +253,8 @@ def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
 
 def _to_split(closed: AssembledGraph, left: Array) -> list[str]:
     """Spherical joints whose rotations are among the motions that are left (rates, left)."""
-    placed = _placed_joints(closed.graph)
-    balls = [joint for joint in closed.graph.joints if joint.spherical and joint.name not in placed]
+    leg_joints = _placed_joints(closed.graph)
+    balls = [joint for joint in closed.graph.joints if joint.spherical and joint.name not in leg_joints]
     shares = {joint.name: left[closed.first_rate(joint) :][:3] for joint in balls}
     return [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
 
@@ -282,11 +286,13 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
             continue
         at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
         whole = Link(joint.name, joint.parent, joint.child, at, joint.child_at)
-        own = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
+        names_of_hinges = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
         axes = [Axis(direction, armature=joint.armature) for direction in _spin_frame(graph, joint).T]
-        hinges = [replace(whole, name=name, axes=(axis,)) for name, axis in zip(own, axes, strict=True)]
-        joints += in_series(whole, hinges, own[:2])
-        bodies |= massless([name for name in own[:2] if name not in bodies])
+        hinges = [
+            replace(whole, name=name, axes=(axis,)) for name, axis in zip(names_of_hinges, axes, strict=True)
+        ]
+        joints += in_series(whole, hinges, names_of_hinges[:2])
+        bodies |= massless([name for name in names_of_hinges[:2] if name not in bodies])
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
@@ -317,21 +323,21 @@ def without_dependent_motors(graph: Graph) -> Graph:
     suggested = [link for link in graph.links if link.motor and not link.motor.sure]
     if not suggested:
         return graph
-    kept = {link.name for link in suggested}
+    independent = {link.name for link in suggested}
     if graph.closures or graph.couplings:
         # What this choice does to the graph is done again later, and reported there.
-        kept &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
-    names = ", ".join(link.name for link in suggested if link.name in kept) or "no joint"
+        independent &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
+    names = ", ".join(link.name for link in suggested if link.name in independent) or "no joint"
     graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
     return replace(
         graph,
-        joints=tuple(_kept(link, kept) for link in graph.joints),
-        closures=tuple(_kept(link, kept) for link in graph.closures),
+        joints=tuple(_kept(link, independent) for link in graph.joints),
+        closures=tuple(_kept(link, independent) for link in graph.closures),
     )
 
 
-def _kept(link: Link, kept: Collection[str]) -> Link:
+def _kept(link: Link, independent: Collection[str]) -> Link:
     if link.motor is None or link.motor.sure:
         return link
-    motor = replace(link.motor, sure=True) if link.name in kept else None
+    motor = replace(link.motor, sure=True) if link.name in independent else None
     return replace(link, axes=(replace(link.axes[0], motor=motor),))

@@ -130,14 +130,14 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
         nacelle: the bodies.
         at: the one of them that counts; any if None.
     """
-    found = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     for piece in _fallen(graph, nacelle):
-        own = _links(graph, piece)
-        touched = {end for link in own for end in (link.parent, link.child)}
+        links = _links(graph, piece)
+        touched = {end for link in links for end in (link.parent, link.child)}
         holds = at in touched if at is not None else bool(touched & set(nacelle))
         if BASE in touched and holds:
-            found[any(link.motor is not None for link in own)] += 1
-    return LegCount(found[True], found[False])
+            counts[any(link.motor is not None for link in links)] += 1
+    return LegCount(counts[True], counts[False])
 
 
 def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
@@ -224,11 +224,13 @@ def freedom(closed: AssembledGraph) -> Freedom:
     spins = [spin for body in index for spin in _spin(graph, body, motion.jacobian(index[body])[3:])]
     rows = [scaled_closures(closed.robot, closed.assembly.closures), *(spin * unit for spin in spins)]
     rates = unit[:, None] * free_rates(np.vstack(rows))
-    moved = []
+    columns = []
     for body, k in index.items():
         v, w = np.split(motion.jacobian(k) @ rates, 2)
-        moved.append(np.vstack([v - np.cross(centre - poses[body].p, w, axisb=0, axisc=0), size * w]) / size)
-    basis = np.linalg.svd(np.concatenate(moved), full_matrices=False)[0]
+        columns.append(
+            np.vstack([v - np.cross(centre - poses[body].p, w, axisb=0, axisc=0), size * w]) / size
+        )
+    basis = np.linalg.svd(np.concatenate(columns), full_matrices=False)[0]
     twists = {body: basis[6 * k : 6 * k + 6] for k, body in enumerate(index)}
     twists[BASE] = np.zeros((6, basis.shape[1]))
     single = {link.name: link for link in graph.links if len(link.axes) == 1}
@@ -297,15 +299,15 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
     if len(_motors(graph)) < DRIVEN or not graph.closures:
         return None
     closed = assembled(graph)
-    graph, found = closed.graph, _cluster(closed, name)
-    if found is None:
+    graph, cluster = closed.graph, _cluster(closed, name)
+    if cluster is None:
         return None
-    others = [body for body in found.bodies if body != found.main]
+    others = [body for body in cluster.bodies if body != cluster.main]
     graph.report.done(
-        f"the nacelle is {found.main!r} with {', '.join(repr(body) for body in others)}, "
-        f"which {found.legs} carry"
+        f"the nacelle is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
+        f"which {cluster.legs} carry"
     )
-    return _placed(graph, found)
+    return _placed(graph, cluster)
 
 
 def _motors(graph: Graph) -> list[Link]:
@@ -376,13 +378,13 @@ def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
         return {2: 0, 0: 1, 1: 2}[within]
 
     closing = {closure.name for closure in graph.closures}
-    made = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
+    tree = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
     coupled = graph.coupled
-    if coupled & {closure.name for closure in made.closures}:
+    if coupled & {closure.name for closure in tree.closures}:
         return None
     joints = tuple(
         at_pose(joint, poses[joint.parent].inverse() @ poses[joint.child]) if joint.name in closing else joint
-        for joint in made.joints
+        for joint in tree.joints
     )
     parts = tuple(body for body in cluster.bodies if body != cluster.main)
-    return replace(made, joints=joints, parts=parts)
+    return replace(tree, joints=joints, parts=parts)

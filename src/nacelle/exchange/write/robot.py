@@ -162,8 +162,8 @@ def is_one_point(robot: Robot) -> bool:
 
 def without_point(robot: Robot) -> Joined:
     """The closures of a robot whose nacelle is a point."""
-    held = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
-    bodies = list(held)
+    points = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
+    bodies = list(points)
     # Each body with those that joints at the point hold it to.
     parts = {body: {body} for body in bodies}
     closures: list[Joint] = []
@@ -171,34 +171,34 @@ def without_point(robot: Robot) -> Joined:
         if PLATFORM in _ends(joint):
             continue
         if joint.at_point:
-            joint = _in_full(joint, held)
+            joint = _in_full(joint, points)
             _unite(parts, joint.predecessor, joint.successor)
         closures.append(joint)
     first = bodies[0]
-    for other in bodies[1:]:
-        if other not in parts[first]:
-            _unite(parts, first, other)
-            meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and other in _ends(j))
+    for leg_body in bodies[1:]:
+        if leg_body not in parts[first]:
+            _unite(parts, first, leg_body)
+            meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
             closures.append(
                 replace(
                     meeting,
                     kind=JointKind.SPHERICAL,
                     predecessor=first,
-                    successor=other,
-                    frame_predecessor=held[first],
-                    frame_successor=held[other],
+                    successor=leg_body,
+                    frame_predecessor=points[first],
+                    frame_successor=points[leg_body],
                 )
             )
     # What never turns has a mass alone.
     loads = [load.inertia[0] for load in robot.payload if load.body == PLATFORM]
     mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
     ten = np.array([mass] + [0.0] * 9)
-    shares = {body: transform_parameters(np.eye(3), held[body].p, ten) for body in bodies}
-    return Joined(tuple(closures), shares, (first, held[first]))
+    shares = {body: transform_parameters(np.eye(3), points[body].p, ten) for body in bodies}
+    return Joined(tuple(closures), shares, (first, points[first]))
 
 
-def _unite(parts: dict[int, set[int]], one: int, other: int) -> None:
-    whole = parts[one] | parts[other]
+def _unite(parts: dict[int, set[int]], first: int, second: int) -> None:
+    whole = parts[first] | parts[second]
     for body in whole:
         parts[body] = whole
 
@@ -213,8 +213,8 @@ def _leg_body(joint: Joint) -> int:
 
 def _leg_frame(joint: Joint) -> Pose:
     """The point in the frame of the leg's body."""
-    own = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
-    return Pose(np.eye(3), own.p)
+    frame = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
+    return Pose(np.eye(3), frame.p)
 
 
 def _point_frame(joint: Joint) -> Pose:
@@ -222,11 +222,11 @@ def _point_frame(joint: Joint) -> Pose:
     return joint.frame_predecessor if joint.predecessor == PLATFORM else joint.frame_successor
 
 
-def _in_full(joint: Joint, held: dict[int, Pose]) -> Joint:
+def _in_full(joint: Joint, points: dict[int, Pose]) -> Joint:
     """A joint at the point that locks the position itself."""
-    one, two = held.get(joint.predecessor), held.get(joint.successor)
-    first = joint.frame_predecessor if one is None else Pose(joint.frame_predecessor.R, one.p)
-    second = joint.frame_successor if two is None else Pose(joint.frame_successor.R, two.p)
+    first_point, second_point = points.get(joint.predecessor), points.get(joint.successor)
+    first = joint.frame_predecessor if first_point is None else Pose(joint.frame_predecessor.R, first_point.p)
+    second = joint.frame_successor if second_point is None else Pose(joint.frame_successor.R, second_point.p)
     kind = _AT_POINT.get(joint.kind, joint.kind)
     skipped = int(joint.kind is JointKind.CYLINDRICAL)
     return replace(
@@ -282,8 +282,8 @@ class JointLinks:
             return parts or [whole]
         ending = "-carrier{}" if len(parts) > 2 else "-carrier"
         carriers = [self.name(whole.name + ending.format(k)) for k in range(1, len(parts))]
-        named = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
-        return in_series(whole, named, carriers)
+        in_order = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
+        return in_series(whole, in_order, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
         """One axis, with the part of what acts in the joint that acts along it."""
@@ -328,8 +328,10 @@ class JointLinks:
             if term.basis == "viscous":
                 damping += term.coefficient
             elif term.coefficient:
-                words = f"{term.basis} friction of spherical joints left out, which acts along their angular"
-                self.report.lost(f"{words} velocity and not axis by axis", joint.name)
+                message = (
+                    f"{term.basis} friction of spherical joints left out, which acts along their angular"
+                )
+                self.report.lost(f"{message} velocity and not axis by axis", joint.name)
         spherical = joint.kind is JointKind.SPHERICAL
         return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
 
@@ -341,15 +343,15 @@ class JointLinks:
             self.report.lost("elasticity of drives left out, motor and load move as one", joint.name)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
             self.report.lost("constants of motors and encoders left out")
-        place = list(self.drives).index(joint.name)
-        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=place)
+        index = list(self.drives).index(joint.name)
+        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=index)
 
 
 def _within(angle: float, limits: Interval) -> float:
     """The angle, by whole turns, that is within the limits; as it is where none is."""
-    for turned in (angle, angle + _TURN, angle - _TURN):
-        if limits.lower <= turned <= limits.upper:
-            return turned
+    for candidate in (angle, angle + _TURN, angle - _TURN):
+        if limits.lower <= candidate <= limits.upper:
+            return candidate
     return angle
 
 
@@ -399,30 +401,30 @@ def assembled_graph(robot: Robot) -> Graph:
     Raises:
         ExportError: if its loops do not close, or a body has a first moment but no mass.
     """
-    found = assemble(robot)
-    if found.open:
-        gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
+    assembly = assemble(robot)
+    if assembly.open:
+        gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
-    builder = _Builder(robot, found)
+    builder = _Builder(robot, assembly)
     graph = in_joints(without_fixed_joints(builder.graph()))
     return replace(graph, marks=builder.marks(graph))
 
 
 class _Builder:
-    def __init__(self, robot: Robot, found: Assembly) -> None:
-        self.robot, self.found, self.report = robot, found, ExchangeReport()
+    def __init__(self, robot: Robot, assembly: Assembly) -> None:
+        self.robot, self.found, self.report = robot, assembly, ExchangeReport()
         is_point = robot.nacelle.kind == "point"
         self.point: Joined | None = without_point(robot) if is_point and is_one_point(robot) else None
         self.translates = is_point and self.point is None
         self.closures = robot.closures if self.point is None else self.point.closures
-        given = self.given = Names((BASE,))
+        body_names = self.given = Names((BASE,))
         self.bodies = {numbers.BASE: BASE}
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
-                self.bodies[index] = given.new(robot.bodies[index].name, f"body{index}")
-        own = Names(())
-        self.joints = [own.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
-        self.cuts = [own.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
+                self.bodies[index] = body_names.new(robot.bodies[index].name, f"body{index}")
+        joint_names = Names(())
+        self.joints = [joint_names.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
+        self.cuts = [joint_names.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
         self.solids: dict[str, Solid] = {}
         names = Names(())
         drives = {
@@ -431,24 +433,24 @@ class _Builder:
         }
 
         def carrier(name: str) -> str:
-            made = given.new(name, name)
-            self.solids[made] = Solid()
-            return made
+            unique = body_names.new(name, name)
+            self.solids[unique] = Solid()
+            return unique
 
         self.made = JointLinks(drives, carrier, self.report)
 
     def graph(self) -> Graph:
         robot = self.robot
-        own = [self._solid(body) for body in range(len(robot.bodies))]
-        own = completed(robot, self.found, own, self.report)
+        solids = [self._solid(body) for body in range(len(robot.bodies))]
+        solids = completed(robot, self.found, solids, self.report)
         links = self._strokes() if self.translates else []
-        for joint, name, place in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
-            links += self._links(joint, name, self.found.q[place])
+        for joint, name, entries in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
+            links += self._links(joint, name, self.found.q[entries])
         for joint, name in zip(self.closures, self.cuts, strict=True):
             if not joint.is_coupling:
                 between = relative_pose(joint, self.found.motion.poses)
                 links += self._links(joint, name, closure_coordinates(joint, between.R, between.p))
-        bodies = {name: own[index] for index, name in self.bodies.items() if index} | self.solids
+        bodies = {name: solids[index] for index, name in self.bodies.items() if index} | self.solids
         floating = None
         if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reached(links):
             floating = self.bodies[numbers.PLATFORM]
@@ -467,7 +469,7 @@ class _Builder:
                 dampers=self._dampers(),
                 floating=floating,
                 pose=self.found.platform if floating else identity(),
-                shapes=own[numbers.BASE].shapes,
+                shapes=solids[numbers.BASE].shapes,
                 report=self.report,
             )
         )
@@ -481,10 +483,10 @@ class _Builder:
                 "other format holds"
             )
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
-        own = Names((*self.joints, *self.cuts))
+        joint_names = Names((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
         links, carriers = single_axes(
-            link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
+            link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
         )
         self.solids |= massless(carriers)
         return links
@@ -492,14 +494,14 @@ class _Builder:
     def marks(self, graph: Graph) -> tuple[NamedFrame, ...]:
         """The tools on the bodies of a graph."""
         names = Names((*graph.bodies, *self.joints, *self.cuts))
-        made = []
+        marks = []
         for tool in self.robot.tools:
             body = self.bodies.get(tool.body, "")
             if body in graph.bodies:
-                made.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
+                marks.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
             else:
                 self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
-        return tuple(made)
+        return tuple(marks)
 
     def _links(self, joint: Joint, name: str, values: Array) -> list[Link]:
         ends = self.bodies[joint.predecessor], self.bodies[joint.successor]
@@ -537,10 +539,12 @@ class _Builder:
         struts = []
         for k, spring in enumerate(self.robot.springs):
             ends = zip(spring.bodies, spring.points, strict=True)
-            (first, one), (second, other) = (self._at(b, np.array(p, dtype=float)) for b, p in ends)
+            (first, first_point), (second, second_point) = (
+                self._at(b, np.array(p, dtype=float)) for b, p in ends
+            )
             forces = (float(number) for number in (spring.stiffness, spring.length, spring.damping))
             name = names.new(spring.name, f"spring{k}")
-            struts.append(Strut(name, (first, second), (one, other), *forces))
+            struts.append(Strut(name, (first, second), (first_point, second_point), *forces))
         return tuple(struts)
 
     def _dampers(self) -> tuple[RotationDamper, ...]:

@@ -134,8 +134,8 @@ class BodyGraph:
             return part.full_name(name)
         if name == "base" or name in self.bodies:
             return name
-        own = list(part.chain.bodies) if part.spec is not None else []
-        names = dict.fromkeys([*own, "base", *self.bodies])
+        names_in_part = list(part.chain.bodies) if part.spec is not None else []
+        names = dict.fromkeys([*names_in_part, "base", *self.bodies])
         self.report(path, f"no body is called {name!r}", did_you_mean(name, names))
         return None
 
@@ -161,13 +161,13 @@ class BodyGraph:
 
     def coupling(self, part: DescribedPart, draft: CouplingDraft) -> CouplingEdges | None:
         """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
-        named = {full_name(edge): edge for edge in self.edges}
-        own = {edge.draft.name: edge for edge in self.edges if edge.part is part}
+        by_full_name = {full_name(edge): edge for edge in self.edges}
+        by_name = {edge.draft.name: edge for edge in self.edges if edge.part is part}
         edges = []
         for name in (draft.joint, *draft.ratios):
-            edge = own.get(name, named.get(name))
+            edge = by_name.get(name, by_full_name.get(name))
             if edge is None:
-                hint = did_you_mean(name, dict.fromkeys([*own, *named]))
+                hint = did_you_mean(name, dict.fromkeys([*by_name, *by_full_name]))
                 self.report(draft.path, f"no joint is called {name!r}", hint)
                 return None
             if edge.draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
@@ -197,10 +197,10 @@ class BodyGraph:
             if edge.closes:
                 continue
             if edge.successor in parent:
-                other = parent[edge.successor].draft.name
+                first = parent[edge.successor].draft.name
                 self.report(
                     (*edge.draft.path, "child"),
-                    f"{edge.successor!r} is placed twice, by {other!r} and by {edge.draft.name!r}",
+                    f"{edge.successor!r} is placed twice, by {first!r} and by {edge.draft.name!r}",
                     "write the second joint under closures",
                 )
                 continue
@@ -210,10 +210,10 @@ class BodyGraph:
             if name != main and name not in parent and not self.faults:
                 self.report(body.path, f"no joint places the body {name!r}", "give a joint with it as child")
         order: list[Edge] = []
-        placed = {"base", main}
+        reached = {"base", main}
         waiting = list(parent.values())
         while waiting and not self.faults:
-            ready = [edge for edge in waiting if edge.predecessor in placed]
+            ready = [edge for edge in waiting if edge.predecessor in reached]
             if not ready:
                 ring = ", ".join(edge.draft.name for edge in waiting)
                 self.report(
@@ -223,7 +223,7 @@ class BodyGraph:
                 )
                 break
             order += ready
-            placed |= {edge.successor for edge in ready}
+            reached |= {edge.successor for edge in ready}
             waiting = [edge for edge in waiting if edge not in ready]
         return order
 
@@ -279,9 +279,9 @@ class BodyGraph:
         """
         if not self.has_nacelle or self.at_point:
             return not self.has_nacelle
-        own = set(group)
-        touching = [edge for edge in self.edges if edge.successor in own or edge.predecessor in own]
-        ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - own
+        members = set(group)
+        touching = [edge for edge in self.edges if edge.successor in members or edge.predecessor in members]
+        ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - members
         if "base" not in ends:
             return bool(ends)
         return ends == {"base"} and any(
@@ -290,10 +290,10 @@ class BodyGraph:
 
     def leg_names(self) -> list[str]:
         """Name each component after the leg or legs in which it was written."""
-        written = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in self.groups]
+        leg_lists = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in self.groups]
         result = []
-        for k, names in enumerate(written):
-            same = [j for j, other in enumerate(written) if other == names]
+        for k, names in enumerate(leg_lists):
+            same = [j for j, names_of_other in enumerate(leg_lists) if names_of_other == names]
             name = "-".join(names)
             result.append(f"{name}-{same.index(k) + 1}" if len(same) > 1 else name)
         return result
