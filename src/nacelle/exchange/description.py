@@ -32,8 +32,8 @@ from nacelle.exchange.graph import (
     Shape,
     Solid,
     Strut,
-    connected,
 )
+from nacelle.model.build.graph import connected_components
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.model.units import QUANTITIES, axis_quantity
@@ -67,7 +67,7 @@ def legs_in_order(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
     links = [(link.parent, link.child) for link in graph.links]
-    parts = connected([body for body in graph.bodies if body not in outside], links)
+    parts = connected_components([body for body in graph.bodies if body not in outside], links)
     names = Names(["nacelle", *(body for body in outside if body is not None)])
     pieces = []
     for number, bodies in enumerate(parts, 1):

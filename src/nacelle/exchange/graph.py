@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -383,23 +383,6 @@ def _with_value(joint: Link, value: Array | None) -> Link:
         return replace(joint, quat=value)
     axes = tuple(replace(axis, value=float(v)) for axis, v in zip(joint.axes, value, strict=True))
     return replace(joint, axes=axes)
-
-
-def connected(bodies: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """The pieces into which pairs connect some bodies; bodies and pieces in the given order.
-
-    Args:
-        bodies: their names.
-        pairs: names of bodies that are connected; pairs with others do not count.
-    """
-    piece = {body: [body] for body in bodies}
-    for first, second in pairs:
-        if first in piece and second in piece and piece[first] is not piece[second]:
-            piece[first] += piece[second]
-            piece |= dict.fromkeys(piece[second], piece[first])
-    order = {body: k for k, body in enumerate(bodies)}
-    different = {id(members): sorted(members, key=order.__getitem__) for members in piece.values()}
-    return sorted(different.values(), key=lambda members: order[members[0]])
 
 
 def relative_quat(R: Array) -> Array:

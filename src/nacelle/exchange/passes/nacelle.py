@@ -37,11 +37,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.exchange.graph import BASE, Graph, Link, connected
+from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.exchange.passes.motion import AssembledGraph, assembled, free_rates
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
 from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures
+from nacelle.model.build.graph import connected_components
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -148,7 +149,7 @@ def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
 def _fallen(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
     """What the mechanism falls apart into when some bodies and the base are taken out."""
     links = [(link.parent, link.child) for link in graph.links]
-    return connected([body for body in graph.bodies if body not in nacelle], links)
+    return connected_components([body for body in graph.bodies if body not in nacelle], links)
 
 
 def ends_a_leg(graph: Graph, body: str) -> bool:

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Graph, Link, connected, relative_quat
+from nacelle.exchange.graph import BASE, Graph, Link, relative_quat
+from nacelle.model.build.graph import connected_components
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -86,7 +87,7 @@ def _without_objects(graph: Graph) -> Graph:
 def _tied(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
     links = [(link.parent, link.child) for link in graph.links]
-    return [set(piece) for piece in connected([BASE, *graph.bodies], [*links, *graph.between])]
+    return [set(piece) for piece in connected_components([BASE, *graph.bodies], [*links, *graph.between])]
 
 
 def _only(graph: Graph, bodies: set[str]) -> Graph:

@@ -56,7 +56,6 @@ from nacelle.exchange.graph import (
     RotationDamper,
     Solid,
     Strut,
-    connected,
 )
 from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.tree import in_series, massless, single_axes, spanned
@@ -65,6 +64,7 @@ from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
+from nacelle.model.build.graph import connected_components
 from nacelle.model.data import Actuator
 from nacelle.model.joint import UNBOUNDED, FrictionTerm, Interval, Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
@@ -164,43 +164,35 @@ def without_point(robot: Robot) -> Joined:
     """The closures of a robot whose nacelle is a point."""
     points = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
     bodies = list(points)
-    # Each body with those that joints at the point hold it to.
-    parts = {body: {body} for body in bodies}
     closures: list[Joint] = []
+    held: list[tuple[int, int]] = []
     for joint in robot.closures:
         if PLATFORM in _ends(joint):
             continue
         if joint.at_point:
             joint = _in_full(joint, points)
-            _unite(parts, joint.predecessor, joint.successor)
+            held.append((joint.predecessor, joint.successor))
         closures.append(joint)
-    first = bodies[0]
-    for leg_body in bodies[1:]:
-        if leg_body not in parts[first]:
-            _unite(parts, first, leg_body)
-            meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
-            closures.append(
-                replace(
-                    meeting,
-                    kind=JointKind.SPHERICAL,
-                    predecessor=first,
-                    successor=leg_body,
-                    frame_predecessor=points[first],
-                    frame_successor=points[leg_body],
-                )
+    # Bodies that joints at the point hold to each other are joined to the others by one of them.
+    (first, *_), *others = connected_components(bodies, held)
+    for leg_body, *_ in others:
+        meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
+        closures.append(
+            replace(
+                meeting,
+                kind=JointKind.SPHERICAL,
+                predecessor=first,
+                successor=leg_body,
+                frame_predecessor=points[first],
+                frame_successor=points[leg_body],
             )
+        )
     # What never turns has a mass alone.
     loads = [load.inertia[0] for load in robot.payload if load.body == PLATFORM]
     mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
     ten = np.array([mass] + [0.0] * 9)
     shares = {body: transform_parameters(np.eye(3), points[body].p, ten) for body in bodies}
     return Joined(tuple(closures), shares, (first, points[first]))
-
-
-def _unite(parts: dict[int, set[int]], first: int, second: int) -> None:
-    whole = parts[first] | parts[second]
-    for body in whole:
-        parts[body] = whole
 
 
 def _ends(joint: Joint) -> Sequence[int]:
@@ -584,4 +576,4 @@ class _Builder:
 def _reached(links: Sequence[Link]) -> set[str]:
     """The bodies that joints lead to from the base."""
     ends = [(link.parent, link.child) for link in links]
-    return set(connected(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])
+    return set(connected_components(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])

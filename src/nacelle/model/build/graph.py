@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 from nacelle.errors import did_you_mean
 from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
@@ -14,6 +16,7 @@ from nacelle.model.description.description import LegSpec, NacelleSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
+_Node = TypeVar("_Node", bound=Hashable)
 # Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
 GROUND = "ground"
 # A mechanism of more bodies than this is no robot, and its checks would take long.
@@ -67,6 +70,23 @@ class BodyDraft:
 def full_name(edge: Edge | CouplingEdges) -> str:
     """Name of a joint or a coupling, with its leg's: "leg1.knee"."""
     return edge.part.full_name(edge.draft.name)
+
+
+def connected_components(nodes: Sequence[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
+    """The components into which pairs connect some nodes; nodes and components in the given order.
+
+    Args:
+        nodes: bodies by their names or indices.
+        pairs: nodes that are connected; pairs with others do not count.
+    """
+    component = {node: [node] for node in nodes}
+    for first, second in pairs:
+        if first in component and second in component and component[first] is not component[second]:
+            component[first] += component[second]
+            component |= dict.fromkeys(component[second], component[first])
+    order = {node: k for k, node in enumerate(nodes)}
+    different = {id(members): sorted(members, key=order.__getitem__) for members in component.values()}
+    return sorted(different.values(), key=lambda members: order[members[0]])
 
 
 class BodyGraph:
@@ -233,27 +253,14 @@ class BodyGraph:
         Couplings join components, too.
         """
         names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
-        root = {name: name for name in names}
-
-        def find(name: str) -> str:
-            while root[name] != name:
-                name = root[name]
-            return name
-
-        for edge in self.edges:
-            # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
-            at_point = self.at_point and edge.part.spec is None
-            if edge.predecessor in root and edge.successor in root and not at_point:
-                root[find(edge.successor)] = find(edge.predecessor)
+        # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
+        joining = [edge for edge in self.edges if not (self.at_point and edge.part.spec is None)]
+        pairs = [(edge.predecessor, edge.successor) for edge in joining]
         for coupling in self.couplings:
             # What is coupled is one leg.
-            coupled = [edge.successor for edge in coupling.edges if edge.successor in root]
-            for body in coupled[1:]:
-                root[find(body)] = find(coupled[0])
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(find(name), []).append(name)
-        return list(groups.values())
+            coupled = [edge.successor for edge in coupling.edges if edge.successor in names]
+            pairs += pairwise(coupled)
+        return connected_components(names, pairs)
 
     @cached_property
     def joint_names(self) -> list[str]:
