@@ -33,11 +33,11 @@ class Problem:
 
     def __str__(self) -> str:
         """Give "file:line:column: path: message (hint)"."""
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        location = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         where = f" {self.path}:" if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
         kind = "" if self.severity == "error" else f" {self.severity}:"
-        return f"{place}:{kind}{where} {self.message}{hint}"
+        return f"{location}:{kind}{where} {self.message}{hint}"
 
     def as_dict(self) -> dict[str, str | int]:
         """Give the problem as plain data, for `--json`."""
@@ -83,8 +83,8 @@ LISTED = 100
 def count_words(problems: Sequence[Problem]) -> str:
     """How many problems there are, and how many of them are listed."""
     count = len(problems)
-    words = number_of(count, "problem")
-    return f"{words}, the first {LISTED}" if count > LISTED else words
+    counted = number_of(count, "problem")
+    return f"{counted}, the first {LISTED}" if count > LISTED else counted
 
 
 class NacelleError(Exception):

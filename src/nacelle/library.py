@@ -105,8 +105,8 @@ def _near_file(text: str) -> str:
     with suppress(OSError, ValueError):
         path = Path(text)
         names = sorted(file.name for file in path.parent.glob("*" + (path.suffix or ".yaml")))
-        words = did_you_mean(path.name, names)
-        return f"; {words}" if words.startswith("did") else ""
+        hint = did_you_mean(path.name, names)
+        return f"; {hint}" if hint.startswith("did") else ""
     return ""
 
 

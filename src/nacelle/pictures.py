@@ -30,9 +30,9 @@ class Plot:
     """The attribute `plot` of a class: the function registered for it, or for one that it is made from."""
 
     def __get__(self, instance: object, owner: type) -> Callable[..., Any]:
-        for one in owner.__mro__:
-            if one.__name__ in _DRAWN:
-                function = _DRAWN[one.__name__]
+        for parent in owner.__mro__:
+            if parent.__name__ in _DRAWN:
+                function = _DRAWN[parent.__name__]
                 return function if instance is None else types.MethodType(function, instance)
         raise AttributeError(f"no picture is registered for {owner.__name__}")
 
@@ -55,14 +55,14 @@ class Shown:
         """Give the class, the robot, how many samples there are and how many of them are flagged."""
         robot, flags = getattr(self, "robot", None), getattr(self, "flags", None)
         name = getattr(self, "name", None)
-        words = type(self).__name__ + (f" {name}" if isinstance(name, str) else "")
+        text = type(self).__name__ + (f" {name}" if isinstance(name, str) else "")
         if robot is not None:
-            words += f" of {getattr(robot, 'name', robot)}"
+            text += f" of {getattr(robot, 'name', robot)}"
         if flags is not None:
             size = int(getattr(flags, "size", 1))
             count = int((flags != 0).sum()) if size else 0
-            words += f": {size} sample{'' if size == 1 else 's'}" + (f", {count} flagged" if count else "")
-        return f"<{words}>"
+            text += f": {size} sample{'' if size == 1 else 's'}" + (f", {count} flagged" if count else "")
+        return f"<{text}>"
 
 
 class Drawn(Shown):

@@ -1,9 +1,12 @@
 """Where each public name is: imported when it is first used.
 
-Type checkers read the imports in `nacelle/__init__.py` instead; a test compares the two. Imports nothing.
+The names are listed once, in `nacelle/__init__.py`, as imports that type checkers read. Imports nothing.
 """
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 MODEL_NAMES = (
     *("inverse_dynamics", "forward_dynamics", "inverse_kinematics", "jacobian", "mass_matrix"),
@@ -13,198 +16,51 @@ MODEL_NAMES = (
 ELASTIC_MODEL_NAMES = ("elastic_inverse_dynamics", "elastic_forward_dynamics")
 """Names that `nacelle.elastic_model` takes."""
 
-# Public names by module.
-_MODULES = {
-    "nacelle.compile": ("Compiled", "Parametric"),
-    "nacelle.control.compare": ("Comparison", "compare"),
-    "nacelle.control.controller": ("Controller",),
-    "nacelle.control.loop.closed_loop": ("closed_loop",),
-    "nacelle.control.loop.run": ("ControlRun",),
-    "nacelle.control.named": ("controller",),
-    "nacelle.control.scenario.scenario": ("Scenario", "read_scenario"),
-    "nacelle.control.vision.camera_file": ("read_camera",),
-    "nacelle.control.vision.comparison": ("LookingBench", "LookingComparison", "compare_looking"),
-    "nacelle.dynamics.base_parameters.base_parameters": ("BaseParameters", "base_parameters"),
-    "nacelle.dynamics.derivatives.derivatives": ("DynamicsDerivatives", "dynamics_derivatives"),
-    "nacelle.dynamics.derivatives.linear": ("LinearModel", "Pole", "linearise"),
-    "nacelle.dynamics.equilibrium": ("equilibrium", "equilibrium_pose"),
-    "nacelle.dynamics.forward": (
-        "ForwardDynamics",
-        "bias_forces",
-        "dissipation",
-        "forward_dynamics",
-        "gravity_forces",
-        "kinetic_energy",
-        "mass_matrix",
-        "potential_energy",
-    ),
-    "nacelle.dynamics.gravity_balance": (
-        "BalanceSpring",
-        "Counterweight",
-        "GravityBalance",
-        "balance_gravity",
-    ),
-    "nacelle.dynamics.inverse": ("InverseDynamics", "inverse_dynamics"),
-    "nacelle.dynamics.jacobian": ("jacobian",),
-    "nacelle.dynamics.models": ("Model", "model"),
-    "nacelle.dynamics.reactions": ("PeakReactions", "peak_reactions", "Reactions", "joint_reactions"),
-    "nacelle.dynamics.regressor": ("Regressor", "regressor"),
-    "nacelle.dynamics.sizing": ("Sizing", "size_motors"),
-    "nacelle.elastic.linear.frequencies": (
-        "NaturalFrequencies",
-        "natural_frequencies",
-        "FrequencyMap",
-        "frequency_map",
-    ),
-    "nacelle.elastic.linear.response": ("compliance", "FrequencyResponse", "frequency_response"),
-    "nacelle.elastic.linear.statics": ("Buckling", "buckling", "StaticDeflection", "static_deflection"),
-    "nacelle.elastic.named": ("elastic_model",),
-    "nacelle.elastic.plant": ("ElasticPlant",),
-    "nacelle.errors": (
-        "AssemblyError",
-        "BucklingError",
-        "CalibrationError",
-        "CompileError",
-        "DescriptionError",
-        "DeviceError",
-        "ExportError",
-        "IdentificationError",
-        "KinematicsError",
-        "MeasurementError",
-        "NacelleError",
-        "ObserverError",
-        "ParameterError",
-        "Problem",
-        "SingularError",
-        "TableError",
-        "TooLargeError",
-        "UnderactuatedError",
-        "UnknownRobotError",
-        "UnobservableError",
-        "UnreachableError",
-    ),
-    "nacelle.exchange.exported": ("ExportedRobot", "export_robot"),
-    "nacelle.exchange.imported": ("Imported", "import_robot"),
-    "nacelle.export.export": ("Export", "export"),
-    "nacelle.identification.consistency.consistent": ("ConsistentParameters", "consistent_parameters"),
-    "nacelle.identification.consistency.identified": ("identified_robot", "write_identified"),
-    "nacelle.identification.data.checks.check": ("check_measurement",),
-    "nacelle.identification.data.measurement": ("Measurement",),
-    "nacelle.identification.data.preparation": ("Preparation", "Samples", "prepare"),
-    "nacelle.identification.data.read": ("read_measurement",),
-    "nacelle.identification.estimation.closed_loop": ("DirectInverse", "InstrumentalVariables"),
-    "nacelle.identification.estimation.estimator": ("CadPrior",),
-    "nacelle.identification.estimation.least_squares": (
-        "OrdinaryLeastSquares",
-        "ReweightedLeastSquares",
-        "WeightedLeastSquares",
-    ),
-    "nacelle.identification.estimation.payload": ("PayloadEstimate", "payload_from_runs"),
-    "nacelle.identification.excitation.excite": ("excite",),
-    "nacelle.identification.excitation.result": ("Excitation",),
-    "nacelle.identification.identify": ("Identification", "identify"),
-    "nacelle.identification.rehearsal.rehearsal": ("Experiment", "Rehearsal", "rehearse"),
-    "nacelle.identification.validation": ("Validation", "validate"),
-    "nacelle.trajectory.along": ("along",),
-    "nacelle.kinematics.dependent": ("dependent_coordinates",),
-    "nacelle.papers.elements.project": ("ElementProjection", "SeenVariable", "project_elements"),
-    "nacelle.papers.elements.state": ("ElementState", "element_state"),
-    "nacelle.kinematics.flags": ("Flag",),
-    "nacelle.kinematics.forward": ("Assemblies", "ForwardKinematics", "forward_kinematics"),
-    "nacelle.kinematics.solve.inverse": ("BodyPoses", "InverseKinematics", "inverse_kinematics"),
-    "nacelle.kinematics.jacobian": (
-        "Jacobian",
-        "Singularities",
-        "body_jacobian",
-        "joint_jacobian",
-        "leg_jacobians",
-        "platform_jacobian",
-        "singularities",
-    ),
-    "nacelle.kinematics.legs.leg_type": ("LegType", "leg_type", "robot_elements"),
-    "nacelle.kinematics.mechanism.check": ("Check",),
-    "nacelle.kinematics.mechanism.mobility": ("Mobility", "mobility"),
-    "nacelle.kinematics.motion": ("BodyMotion", "JointMotion", "body_motion", "joint_motion", "moved"),
-    "nacelle.kinematics.pose": ("pose",),
-    "nacelle.kinematics.pose_input": ("reference_pose",),
-    "nacelle.kinematics.tools": ("ToolPose", "tool_pose"),
-    "nacelle.trajectory.tool": ("ToolTrajectory",),
-    "nacelle.trajectory": (
-        "BangBang",
-        "BSpline",
-        "Chain",
-        "Circle",
-        "Cubic",
-        "Fourier",
-        "Line",
-        "Polyline",
-        "Quintic",
-        "Sample",
-        "Trajectory",
-        "TrajectoryError",
-        "Trapezoid",
-        "Uniform",
-        "Waypoints",
-        "read_waypoints",
-        "scale_to_limits",
-        "time_scaled",
-    ),
-    "nacelle.kinematics.workspace": ("Reach", "Workspace", "reach", "workspace"),
-    "nacelle.library": ("build", "check", "load", "loads"),
-    "nacelle.model.data": ("Actuator",),
-    "nacelle.model.linear_parameters": ("LinearParameters", "linear_parameters", "with_linear_parameters"),
-    "nacelle.model.payload": ("carrying", "with_payload"),
-    "nacelle.model.robot": ("Robot",),
-    "nacelle.report.sheet.sheet": ("DataSheet",),
-    "nacelle.scene.figure": ("animate",),
-    "nacelle.simulation.digital_controller": ("DigitalController",),
-    "nacelle.simulation.driven_plant": ("DrivenPlant",),
-    "nacelle.simulation.drives": ("Cogging", "Drives", "LuGre", "Stiction", "stiction_of"),
-    "nacelle.simulation.feedback": ("feedback",),
-    "nacelle.simulation.many": ("Motions", "simulate_many"),
-    "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
-    "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
-    "nacelle.simulation.sensors": ("Sensors",),
-    "nacelle.simulation.simulate": ("Simulation", "simulate"),
-    "nacelle.spatial.physics": ("physics",),
-    "nacelle.view.viewer": ("Viewer", "view"),
-    "nacelle.vision.camera": ("Camera", "Shutter"),
-    "nacelle.vision.image.pixel_model": ("PixelModel",),
-    "nacelle.vision.observation": ("Observation", "observe"),
-    "nacelle.vision.observer.observer": ("Observer",),
-    "nacelle.vision.observer.settings": ("ObserverSettings",),
-    "nacelle.vision.placing": ("camera_for",),
-}
+# An import for type checkers: the module, and what is taken of it, in one line or in brackets.
+_IMPORT = re.compile(r"^    from (\S+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+
+
+def _public_names() -> dict[str, tuple[str, str]]:
+    """For every name that `nacelle/__init__.py` imports for type checkers its module, and its name there."""
+    text = Path(__file__).with_name("__init__.py").read_text(encoding="utf-8")
+    block = text[text.index("\nif TYPE_CHECKING:\n") : text.index("\n__version__ = ")]
+    names = {}
+    for module, bracketed, plain in _IMPORT.findall(block):
+        for entry in (bracketed or plain).split(","):
+            inside, _, name = entry.strip().partition(" as ")
+            if name:
+                names[name] = (module, inside)
+    return names
+
+
 # Public names that differ from those in their modules.
 _RENAMED = {
     "compile": ("nacelle.compile", "compile_function"),
     "FORMULATIONS": ("nacelle.papers.registration", "NAMES"),
     "robot_names": ("nacelle.robots", "names"),
 }
-HOMES: dict[str, tuple[str, str]] = {
-    name: (module, name) for module, names in _MODULES.items() for name in names
-} | _RENAMED
+HOMES = _public_names() | _RENAMED
 """For every public name its module, and its name there."""
 
 # Classes by the function of the reports that draws them; those of `plot_result` are curves or bars.
 _DRAWN = {
     ("draw.robot", "plot_robot"): ("Robot",),
     ("draw.workspace", "plot_workspace"): ("Workspace",),
-    ("draw.curves", "plot_run"): ("Simulation",),
-    ("draw.curves", "plot_forces"): ("Sizing",),
+    ("draw.result", "plot_run"): ("Simulation",),
+    ("draw.result", "plot_forces"): ("Sizing",),
     ("draw.matrix", "plot_jacobian"): ("Jacobian",),
     ("draw.matrix", "plot_regressor"): ("Regressor",),
-    ("draw.points", "plot_poles"): ("LinearModel",),
-    ("draw.points", "plot_reach"): ("Reach",),
+    ("draw.vibrations", "plot_poles"): ("LinearModel",),
+    ("draw.workspace", "plot_reach"): ("Reach",),
     ("draw.compared", "plot_balance"): ("GravityBalance",),
     ("draw.compared", "plot_validation"): ("Validation",),
     ("draw.compared", "plot_rehearsal"): ("Rehearsal",),
     ("draw.compared", "plot_identification"): ("Identification",),
     ("draw.compared", "plot_operations"): ("Operations",),
     ("draw.compared", "plot_agreement"): ("Report",),
-    ("draw.modes", "plot_modes"): ("NaturalFrequencies",),
-    ("draw.frequencies", "plot_frequency_map"): ("FrequencyMap",),
-    ("draw.frequencies", "plot_response"): ("FrequencyResponse",),
+    ("draw.vibrations", "plot_modes"): ("NaturalFrequencies",),
+    ("draw.vibrations", "plot_frequency_map"): ("FrequencyMap",),
+    ("draw.vibrations", "plot_response"): ("FrequencyResponse",),
     ("control", "plot_runs"): ("ControlRun", "Comparison"),
     ("control", "plot_looking"): ("LookingComparison",),
     ("vision", "plot_observation"): ("Observation",),

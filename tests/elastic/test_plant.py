@@ -13,7 +13,7 @@ from nacelle.elastic.extended import extended
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.protocol import Plant, Stepped
+from nacelle.simulation.protocol import Plant
 from support.flexible_robots import flexible, prrrp, stiffened
 
 Array = np.ndarray
@@ -48,7 +48,6 @@ def test_states(name: str) -> None:
     robot = ROBOTS[name]()
     plant = ElasticPlant(robot)
     assert isinstance(plant, Plant)
-    assert isinstance(plant, Stepped)
     x, v = start_of(robot), 0.1 * np.arange(1.0, 1.0 + len(plant.labels.v))
     s = plant.state(x, v)
     assert s.shape == (plant.size,)

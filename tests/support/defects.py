@@ -106,8 +106,8 @@ DEFECTS = (
     Defect(
         "the covariance of estimates",
         "identification/estimation/estimator.py",
-        "np.where(apart > own, apart / own, 1.0)",
-        "np.where(apart > own, own / apart, 1.0)",
+        "np.where(apart > variances, apart / variances, 1.0)",
+        "np.where(apart > variances, variances / apart, 1.0)",
         ("identification/estimation",),
     ),
 )

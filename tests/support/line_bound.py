@@ -17,6 +17,7 @@ about, w the width of the blurred edge and s the noise,
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
@@ -28,7 +29,6 @@ from nacelle.vision.image.edges import (
     information_inverse,
     jacobian_rows,
     mixture,
-    spread_of,
     tangents,
 )
 from nacelle.vision.image.pixel_model import PixelModel
@@ -54,7 +54,7 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     levels = np.array([model.background, model.leg, model.background])
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
     weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
-    spread = spread_of(basis)
+    spread = block_diag(*np.swapaxes(basis, 1, 2))
     inverse = information_inverse((jacobian_rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
     return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
 

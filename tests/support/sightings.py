@@ -9,10 +9,11 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, rotation_vector
 from nacelle.vision.calibration.bundle import EdgePoints, Sighting
 from nacelle.vision.camera import Exposure
-from nacelle.vision.cylinders import contour_normals, visible_cylinders
+from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.settings import per_twist
 from support.simulated_camera import SimulatedCamera
+from support.vision_scenes import contour_normals
 
 
 def poses(robot, count, rng, part=0.1):

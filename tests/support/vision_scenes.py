@@ -9,7 +9,7 @@ from nacelle.shapes.solid import Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder
+from nacelle.vision.cylinders import Cylinder, tangent_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import CameraScene, SeenSolid
 
@@ -20,6 +20,12 @@ def small_camera(size: tuple[int, int] = (160, 120), focal: float = 300.0) -> Ca
     """A small camera at the base's origin, axes as those of the base, with distortion."""
     centre = (0.5 * (size[0] - 1), 0.5 * (size[1] - 1))
     return Camera((focal, focal), centre, size, Pose(np.eye(3), np.zeros(3)), LENS)
+
+
+def contour_normals(camera: Camera, point: Array, direction: Array, radius: float | Array) -> Array:
+    """Unit normals (..., 2, 3), camera axes, of edges of cylinders with axes (..., 3) in the base."""
+    u = direction @ camera.pose.R
+    return tangent_normals(camera.seen(point), u / np.linalg.norm(u, axis=-1, keepdims=True), radius)
 
 
 def rod(start: tuple[float, ...], stop: tuple[float, ...], radius: float) -> Rod:

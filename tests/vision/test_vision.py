@@ -22,7 +22,7 @@ from nacelle.shapes.solid import Ball, Block, Plate, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
 from nacelle.vision.camera import Camera, Exposure, Patch, Shutter
-from nacelle.vision.cylinders import contour_normals, leg_blocks, tangent_normals, visible_cylinders
+from nacelle.vision.cylinders import leg_boxes, tangent_normals, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import look, measure
@@ -33,7 +33,7 @@ from nacelle.vision.scene import Scenery, depth_span, entry, half_spaces, holds,
 from nacelle.vision.views import edge_motion, image_jacobian, judge_view, seen_motions
 from nacelle.vision.visibility import ContactLines, edge_visibility
 from support.library import library_robot
-from support.vision_scenes import rod, scene_of, small_camera
+from support.vision_scenes import contour_normals, rod, scene_of, small_camera
 
 # ---- Contours against rays cast on the cylinder itself; the cylinders of all robots of the library
 
@@ -82,7 +82,7 @@ def test_described_and_default_cylinders() -> None:
 def test_boxes_are_listed_apart(name: str, rods: int, boxes: int) -> None:
     robot = load(name)
     assert len(visible_cylinders(robot)) == rods
-    assert len(leg_blocks(robot)) == boxes
+    assert len(leg_boxes(robot)) == boxes
 
 
 # ---- From a predicted scene and an image to a line, with the right covariance, and the times of the exposure

@@ -53,5 +53,5 @@ def main() -> None:
 
 def _command(arguments: list[str]) -> str:
     """The name of the command in a line, with what follows it: "ik delta"."""
-    words = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
-    return " ".join(words[:2]) or "nacelle"
+    names = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
+    return " ".join(names[:2]) or "nacelle"

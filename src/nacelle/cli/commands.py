@@ -10,11 +10,12 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import itertools
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import typer
 import typer.core
@@ -30,60 +31,142 @@ from nacelle.cli.common import (
 )
 from nacelle.errors import NacelleError, did_you_mean
 
-# ---- help: commands by subject, each with lines that one can type
+# ---- the table of commands
 
 
-# Subject, then command, then examples. A command that is not in the table of commands is left out.
-SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "A robot and its description": {
-        "robots": ("nacelle robots",),
-        "show": ("nacelle show delta",),
-        "new": ("nacelle new hexapod --leg 6-UPS", "nacelle new planar --leg RRR --count 3 --motion xy+rz"),
-        "check": ("nacelle check hexapod.yaml",),
-        "import": ("nacelle import cassie.xml --out cassie.yaml",),
-        "schema": ("nacelle schema > nacelle.schema.json",),
-        "draw": ("nacelle draw delta --at z=-600mm --out delta.png",),
-        "view": ("nacelle view delta", "nacelle view delta --trajectory circle --out delta-circle.html"),
-        "report": ("nacelle report delta --out delta.html",),
-    },
-    "Kinematics": {
-        "ik": ("nacelle ik gough-stewart --at z=750mm --at rx=10deg", "nacelle ik delta --csv poses.csv"),
-        "fk": ("nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg",),
-        "workspace": ("nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png",),
-    },
-    "Forces and vibrations": {
-        "dynamics": ("nacelle dynamics delta --trajectory circle --radius 100mm --duration 1",),
-        "reactions": ("nacelle reactions delta --trajectory circle --radius 100mm",),
-        "linearise": ("nacelle linearise fivebar",),
-        "modes": ("nacelle modes fivebar-flexible",),
-        "balance": ("nacelle balance delta --counterweight leg1.arm=-80mm,0,0",),
-        "verify": ("nacelle verify delta --against mujoco",),
-    },
-    "Simulation and control": {
-        "simulate": ("nacelle simulate fivebar --until 1 --hold --csv run.csv",),
-        "control": ("nacelle control delta --controllers sj,cf-rb",),
-        "observe": ("nacelle observe gough-stewart --out seen.png",),
-    },
-    "Identification": {
-        "base": ("nacelle base delta --shared legs",),
-        "excite": ("nacelle excite delta --force 80% --out motion.yaml --csv motion.csv",),
-        "rehearse": ("nacelle rehearse delta --motion motion.yaml --csv data.csv",),
-        "identify": ("nacelle identify delta data.csv --out identified.yaml",),
-        "validate": ("nacelle validate identified.yaml data.csv",),
-    },
-    "Code for a controller": {
-        "ops": ("nacelle ops palida --friction",),
-        "export": ("nacelle export delta --target c --out delta-c",),
-    },
-    "First steps": {
-        "demo": ("nacelle demo",),
-    },
-}
+# By subject: name and module of a command, its line of help, and lines that one can type.
+_TABLE = """
+A robot and its description
+  robots describe
+    List the robots of the library.
+    $ nacelle robots
+  show describe
+    Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.
+    $ nacelle show delta
+  new describe
+    Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).
+    $ nacelle new hexapod --leg 6-UPS
+    $ nacelle new planar --leg RRR --count 3 --motion xy+rz
+  check describe
+    Check descriptions; print everything that is wrong, each with its place.
+    $ nacelle check hexapod.yaml
+  import describe
+    Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.
+    $ nacelle import cassie.xml --out cassie.yaml
+  schema describe
+    Print the JSON schema of descriptions, for editors.
+    $ nacelle schema > nacelle.schema.json
+  draw view
+    Draw a robot at a pose.
+    $ nacelle draw delta --at z=-600mm --out delta.png
+  view view
+    Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.
+    $ nacelle view delta
+    $ nacelle view delta --trajectory circle --out delta-circle.html
+  report report
+    Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.
+    $ nacelle report delta --out delta.html
+Kinematics
+  ik kinematics
+    Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).
+    $ nacelle ik gough-stewart --at z=750mm --at rx=10deg
+    $ nacelle ik delta --csv poses.csv
+  fk kinematics
+    Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).
+    $ nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg
+  workspace kinematics
+    Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.
+    $ nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png
+Forces and vibrations
+  dynamics dynamics.dynamics
+    Actuator forces along a motion: force, speed and power against the limits of the drives.
+    $ nacelle dynamics delta --trajectory circle --radius 100mm --duration 1
+  reactions dynamics.dynamics
+    Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.
+    $ nacelle reactions delta --trajectory circle --radius 100mm
+  linearise dynamics.linearise
+    Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.
+    $ nacelle linearise fivebar
+  modes dynamics.linearise
+    Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.
+    $ nacelle modes fivebar-flexible
+  balance dynamics.dynamics
+    Springs and counterweights that balance gravity best over a set of poses.
+    $ nacelle balance delta --counterweight leg1.arm=-80mm,0,0
+  verify verify
+    Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.
+    $ nacelle verify delta --against mujoco
+Simulation and control
+  simulate simulation
+    Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.
+    $ nacelle simulate fivebar --until 1 --hold --csv run.csv
+  control simulation
+    Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.
+    $ nacelle control delta --controllers sj,cf-rb
+  observe observe
+    What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors.
+    $ nacelle observe gough-stewart --out seen.png
+Identification
+  base identification
+    Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.
+    $ nacelle base delta --shared legs
+  excite identification
+    Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.
+    $ nacelle excite delta --force 80% --out motion.yaml --csv motion.csv
+  rehearse identification
+    Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.
+    $ nacelle rehearse delta --motion motion.yaml --csv data.csv
+  identify identification
+    Parameters from measured motion and forces, with deviations, and what is not trustworthy.
+    $ nacelle identify delta data.csv --out identified.yaml
+  validate identification
+    How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words.
+    $ nacelle validate identified.yaml data.csv
+Code for a controller
+  ops ops
+    Operations of a model in its compact form, by class and by stage, beside what is published.
+    $ nacelle ops palida --friction
+  export export
+    Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.
+    $ nacelle export delta --target c --out delta-c
+First steps
+  demo demo
+    Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.
+    $ nacelle demo
+"""
 
 
-def examples(command: str) -> tuple[str, ...]:
-    """Lines that show how a command is typed."""
-    return next((entries[command] for entries in SUBJECTS.values() if command in entries), ())
+class CommandEntry(NamedTuple):
+    """A command of the table.
+
+    Attributes:
+        subject: under which the help lists it.
+        module: below `nacelle.cli`, that has it.
+        line: of help.
+        examples: lines that show how it is typed.
+    """
+
+    subject: str
+    module: str
+    line: str
+    examples: tuple[str, ...]
+
+
+# An entry of the table: name and module, the line of help, the examples.
+_ENTRY = re.compile(r"^  (\S+) (\S+)\n    (.+)((?:\n    \$ .+)+)", re.MULTILINE)
+
+
+def _read_commands() -> dict[str, CommandEntry]:
+    """The commands of the table by name."""
+    commands = {}
+    for block in re.split(r"\n(?=\S)", _TABLE.strip()):
+        subject, _, entries = block.partition("\n")
+        for name, module, line, examples in _ENTRY.findall(entries):
+            commands[name] = CommandEntry(subject, module, line, tuple(examples.split("\n    $ ")[1:]))
+    return commands
+
+
+COMMANDS = _read_commands()
 
 
 # ---- the application and its commands
@@ -93,113 +176,6 @@ def examples(command: str) -> tuple[str, ...]:
 BROKEN = 70
 # The errors of the parser of options, as typer names their descendant: newer versions carry click within.
 _UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
-
-COMMANDS = {
-    "robots": ("describe", "List the robots of the library."),
-    "show": (
-        "describe",
-        "Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.",
-    ),
-    "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
-    "new": (
-        "describe",
-        "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
-    ),
-    "import": (
-        "describe",
-        "Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.",
-    ),
-    "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
-    "ik": (
-        "kinematics",
-        "Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).",
-    ),
-    "fk": (
-        "kinematics",
-        "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
-    ),
-    "workspace": (
-        "kinematics",
-        "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
-    ),
-    "draw": ("view", "Draw a robot at a pose."),
-    "view": (
-        "view",
-        "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
-    ),
-    "dynamics": (
-        "dynamics.dynamics",
-        "Actuator forces along a motion: force, speed and power against the limits of the drives.",
-    ),
-    "reactions": (
-        "dynamics.dynamics",
-        "Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.",
-    ),
-    "simulate": (
-        "simulation",
-        "Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.",
-    ),
-    "control": (
-        "simulation",
-        "Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.",
-    ),
-    "observe": (
-        "observe",
-        "What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors.",
-    ),
-    "linearise": (
-        "dynamics.linearise",
-        "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",
-    ),
-    "modes": (
-        "dynamics.linearise",
-        "Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.",
-    ),
-    "balance": (
-        "dynamics.dynamics",
-        "Springs and counterweights that balance gravity best over a set of poses.",
-    ),
-    "verify": (
-        "verify",
-        "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
-    ),
-    "base": (
-        "identification",
-        "Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.",
-    ),
-    "excite": (
-        "identification",
-        "Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.",
-    ),
-    "rehearse": (
-        "identification",
-        "Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.",
-    ),
-    "identify": (
-        "identification",
-        "Parameters from measured motion and forces, with deviations, and what is not trustworthy.",
-    ),
-    "validate": (
-        "identification",
-        "How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words.",
-    ),
-    "ops": (
-        "ops",
-        "Operations of a model in its compact form, by class and by stage, beside what is published.",
-    ),
-    "export": (
-        "export",
-        "Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.",
-    ),
-    "report": (
-        "report",
-        "Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.",
-    ),
-    "demo": (
-        "demo",
-        "Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.",
-    ),
-}
 
 
 class Commands(typer.core.TyperGroup):
@@ -221,10 +197,10 @@ class Commands(typer.core.TyperGroup):
         """Import the module of a command and give the command; None if there is none of that name."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name][0]}")
+        importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name].module}")
         info = next(info for info in registered.registered_commands if info.name == cmd_name)
         # Square brackets are markup there.
-        lines = [f"Example: {line}".replace("[", "\\[") for line in examples(cmd_name)]
+        lines = [f"Example: {line}".replace("[", "\\[") for line in COMMANDS[cmd_name].examples]
         return typer.main.get_command_from_info(
             _changed(info, epilog="\n\n".join(lines)),
             pretty_exceptions_short=app.pretty_exceptions_short,
@@ -240,12 +216,12 @@ class Commands(typer.core.TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete names of commands from the table, without importing them, and options before them."""
         # What super() gives for a beginning that no command has are options alone.
-        listed = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
+        items = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
         item = _completion_item()
-        return listed + [
+        return items + [
             # Shells give a command one line.
-            item(name, help=re.split("[:;]", line)[0].rstrip("."))
-            for name, (_, line) in COMMANDS.items()
+            item(name, help=re.split("[:;]", entry.line)[0].rstrip("."))
+            for name, entry in COMMANDS.items()
             if name.startswith(incomplete)
         ]
 
@@ -266,13 +242,10 @@ class Commands(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the lines of the commands, by subject."""
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        for subject, entries in SUBJECTS.items():
-            names = [name for name in entries if name in COMMANDS]
-            if not names:
-                continue
+        for subject, entries in itertools.groupby(COMMANDS.items(), key=lambda item: item[1].subject):
             with formatter.section(typer.style(subject, bold=True) if colour else subject):
                 # The same column for all subjects.
-                formatter.write_dl([(f"{name:<{_WIDTH}}", COMMANDS[name][1]) for name in names])
+                formatter.write_dl([(f"{name:<{_WIDTH}}", entry.line) for name, entry in entries])
 
     def main(
         self,
@@ -308,10 +281,10 @@ _WIDTH = max(map(len, COMMANDS))
 
 def _changed(info: Any, **changes: Any) -> Any:
     """A copy of a registered command with some settings changed; typer's own object stays as it is."""
-    other = type(info)(**vars(info))
+    copy = type(info)(**vars(info))
     for name, value in changes.items():
-        setattr(other, name, value)
-    return other
+        setattr(copy, name, value)
+    return copy
 
 
 def _no_command(name: str) -> str:
@@ -325,8 +298,8 @@ def _no_command(name: str) -> str:
 
 def _completion_item() -> Any:
     """The class of completions, which newer versions of typer carry within."""
-    own = getattr(typer.core, "CompletionItem", None)
-    return own or importlib.import_module("click.shell_completion").CompletionItem
+    bundled = getattr(typer.core, "CompletionItem", None)
+    return bundled or importlib.import_module("click.shell_completion").CompletionItem
 
 
 def exit_status(error: BaseException, as_json: bool) -> int:
@@ -347,8 +320,8 @@ def exit_status(error: BaseException, as_json: bool) -> int:
     if isinstance(error, NacelleError):
         reason = error
     elif isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        reason = NacelleError(f"{place}{error.strerror or error}")
+        prefix = f"{error.filename}: " if error.filename else ""
+        reason = NacelleError(f"{prefix}{error.strerror or error}")
     elif isinstance(error, MemoryError):
         reason = NacelleError(f"there is not enough memory: {error}".rstrip(": "))
     else:
@@ -375,8 +348,8 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
 
 def _print_apology(error: BaseException, as_json: bool) -> None:
     """A mistake of nacelle's own: sorry, where it is, and what to do."""
-    words = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    print_error(NacelleError(f"nacelle has failed, and should not have: {words}"), as_json)
+    summary = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    print_error(NacelleError(f"nacelle has failed, and should not have: {summary}"), as_json)
     from nacelle.cli.common import console
 
     console(stderr=True).print(
@@ -434,14 +407,14 @@ def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
         first = inspect.Parameter(
             "robot_name", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=RobotArgument
         )
-        others = [
+        parameters = [
             inspect.Parameter(
                 f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
             )
             for f in dataclasses.fields(kind)
         ]
         vars(call).pop("__wrapped__")
-        vars(call)["__signature__"] = inspect.Signature([first, *others])
+        vars(call)["__signature__"] = inspect.Signature([first, *parameters])
         call.__annotations__ = {"robot_name": RobotArgument, **hints, "return": None}
         return call
 

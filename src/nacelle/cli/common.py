@@ -48,8 +48,8 @@ def print_error(error: NacelleError, as_json: bool = False) -> None:
     """
     if isinstance(error, DescriptionError):
         if as_json:
-            listed = [problem.as_dict() for problem in error.problems[:LISTED]]
-            print_json({"ok": False, "count": len(error.problems), "problems": listed})
+            problems = [problem.as_dict() for problem in error.problems[:LISTED]]
+            print_json({"ok": False, "count": len(error.problems), "problems": problems})
         else:
             from nacelle.report.summary import problem_line
 
@@ -58,8 +58,8 @@ def print_error(error: NacelleError, as_json: bool = False) -> None:
                 err.print(problem_line(problem))
             err.print(f"[bold red]{count_words(error.problems)}[/]")
     elif as_json:
-        listed = [problem.as_dict() for problem in error.problems] if isinstance(error, TableError) else []
-        print_json({"ok": False, "error": str(error)} | ({"problems": listed} if listed else {}))
+        problems = [problem.as_dict() for problem in error.problems] if isinstance(error, TableError) else []
+        print_json({"ok": False, "error": str(error)} | ({"problems": problems} if problems else {}))
     else:
         console(stderr=True).print(error_text(str(error)))
 
@@ -109,8 +109,8 @@ def interrupted(kept: str = "") -> None:
     """
     parts = [kept] if kept else []
     parts += [f"kept {', '.join(_WRITTEN)}"] if _WRITTEN else []
-    words = "; ".join(parts) or "no file was written"
-    console(stderr=True).print(f"interrupted: {words}", style="yellow", markup=False)
+    message = "; ".join(parts) or "no file was written"
+    console(stderr=True).print(f"interrupted: {message}", style="yellow", markup=False)
 
 
 def leave_interrupted(kept: str = "") -> NoReturn:

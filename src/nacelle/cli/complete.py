@@ -78,7 +78,7 @@ def _coordinates(text: str) -> list[str]:
     line = re.search(r"(?m)^motion:\s*([^#\n]+)", text)
     if line is None:
         return []
-    written = line[1].strip()
-    if written.startswith("["):
-        return [name.strip() for name in written.strip("[]").split(",") if name.strip()]
-    return re.findall(r"r[xyz]|[xyz]", written.replace("se3", "xyz+rx+ry+rz"))
+    motion = line[1].strip()
+    if motion.startswith("["):
+        return [name.strip() for name in motion.strip("[]").split(",") if name.strip()]
+    return re.findall(r"r[xyz]|[xyz]", motion.replace("se3", "xyz+rx+ry+rz"))

@@ -152,14 +152,15 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
         "identified": result.fit,
         "true": nacelle.validate(true, data),
     }
-    left = {name: float(np.sqrt(np.mean(np.square(fit.rms)))) for name, fit in fits.items()}
-    shown = [
+    residual_rms = {name: float(np.sqrt(np.mean(np.square(fit.rms)))) for name, fit in fits.items()}
+    lines = [
         f"{len(result.base)} base parameters from {len(data)} samples with {sensors.force_noise:g} N of "
         f"noise, R^2 {result.fit.score:.4f}",
-        "left of the forces, rms: " + ", ".join(f"{name} {value:.2f} N" for name, value in left.items()),
+        "left of the forces, rms: "
+        + ", ".join(f"{name} {value:.2f} N" for name, value in residual_rms.items()),
     ]
     command = ("identify", robot.name, out / DATA, "--shared", "legs", "--assume", "zeros")
-    return StepResult(command, shown, result.data() | {"left": left})
+    return StepResult(command, lines, result.data() | {"left": residual_rms})
 
 
 def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
@@ -174,9 +175,9 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
     if not comparison.ok:
         ended = [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
         raise NacelleError(f"the end of the circle was not reached by {'; '.join(ended)}")
-    shown = [scenario.name, result_table(comparison.runs)]
+    parts = [scenario.name, result_table(comparison.runs)]
     command = ("control", out / MODEL, "--scenario", out / SCENARIO)
-    return StepResult(command, shown, {"scenario": scenario.name, **comparison.summary()})
+    return StepResult(command, parts, {"scenario": scenario.name, **comparison.summary()})
 
 
 def export_code(robot: nacelle.Robot, out: Path) -> StepResult:
@@ -231,8 +232,8 @@ def demo_command(
         steps.append({"step": name, "title": title, "command": line, "result": result.data})
         screen = _screen(as_json)
         screen.print(f"   $ {line}", style="dim", markup=False, soft_wrap=True)
-        for shown in result.shown:
-            screen.print(f"   {shown}" if isinstance(shown, str) else shown, markup=False)
+        for part in result.shown:
+            screen.print(f"   {part}" if isinstance(part, str) else part, markup=False)
     page = (out / PAGE).resolve().as_uri()
     if as_json:
         print_json({"ok": True, "page": str(out / PAGE), "steps": steps})

@@ -125,8 +125,8 @@ def check_command(
                 results.append({"ok": False})
             continue
         errors = [problem for problem in problems if problem.severity == "error"]
-        listed = [problem.as_dict() for problem in problems[:LISTED]]
-        results.append({"file": name, "ok": not errors, "count": len(problems), "problems": listed})
+        entries = [problem.as_dict() for problem in problems[:LISTED]]
+        results.append({"file": name, "ok": not errors, "count": len(problems), "problems": entries})
         if as_json:
             continue
         for problem in problems[:LISTED]:
@@ -205,9 +205,9 @@ def new_command(
     if leg is not None:
         from nacelle.sketch.sketch import sketch
 
-        made = sketch(name, leg, count=count, motion=motion)
-        legs = [str(kind) for kind in made.legs]
-        text, data, line = made.text, {"legs": legs, "motion": made.motion}, made.summary
+        sketched = sketch(name, leg, count=count, motion=motion)
+        legs = [str(kind) for kind in sketched.legs]
+        text, data, line = sketched.text, {"legs": legs, "motion": sketched.motion}, sketched.summary
     else:
         source = "fivebar" if from_robot is None else from_robot
         text, data, line = with_name(_existing(source), name), {"from": source}, f"a copy of {source}"
@@ -234,9 +234,9 @@ def with_name(text: str, name: str) -> str:
     """Give a description another name; comments stay unless the name is written in an unusual way."""
     from nacelle.model.read import read_text
 
-    written = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
-    robot, _ = read_text(written)
-    return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
+    renamed = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
+    robot, _ = read_text(renamed)
+    return renamed if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
 
 
 # ---- import: a robot from a file of another engine
@@ -278,8 +278,8 @@ def import_command(
     # Their lines are those of what was written.
     warnings = [dataclasses.replace(problem, file=str(out)) for problem in done.warnings]
     if as_json:
-        listed = [problem.as_dict() for problem in warnings]
-        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": listed}
+        entries = [problem.as_dict() for problem in warnings]
+        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": entries}
         print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
         return
     print_exchange(done)

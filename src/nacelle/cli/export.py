@@ -106,8 +106,8 @@ def export_command(
         from nacelle.exchange.exported import export_robot
 
         for parameter in ctx.command.params:
-            given = ctx.get_parameter_source(parameter.name or "")
-            if parameter.name in _OF_MODELS and given is not None and given.name == "COMMANDLINE":
+            origin = ctx.get_parameter_source(parameter.name or "")
+            if parameter.name in _OF_MODELS and origin is not None and origin.name == "COMMANDLINE":
                 option = parameter.opts[0]
                 raise ExportError(f"{option} is an option of models; {target} has the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)

@@ -247,15 +247,15 @@ def excite_command(
         leave_interrupted("the best motion so far is kept")
 
 
-def _limit(robot: Robot, option: str, given: list[str] | None, of: str) -> Any:
+def _limit(robot: Robot, option: str, settings: list[str] | None, of: str) -> Any:
     """A limit of the actuators (actuators,) as an option gives it; None where it gives none."""
-    if not given:
+    if not settings:
         return None
     import numpy as np
 
     revolute = {a.name: robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators}
     values = np.full(len(revolute), np.nan)
-    for text in given:
+    for text in settings:
         name, sign, value = (part.strip() for part in text.rpartition("="))
         if sign and name not in revolute:
             raise NacelleError(f"{option} {text!r}: no actuator is called {name!r}")
@@ -364,7 +364,7 @@ def validate_command(
 ) -> None:
     """How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words."""
     from nacelle.identification.data.checks.check import check_measurement
-    from nacelle.identification.identify import raise_for, raise_for_misfit
+    from nacelle.identification.identify import raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import validation_lines
 
@@ -373,7 +373,7 @@ def validate_command(
     measured = read_all(robot, data, columns)
     if "all" not in (allow or ()):
         for measurement in measured:
-            raise_for(check_measurement(measurement), allow or ())
+            check_measurement(measurement).raise_for_errors(allow or ())
     result = validate(robot, measured, preparation=filters(cutoff, decimation))
     if not as_json:
         print_parts(validation_lines(result))
@@ -450,7 +450,7 @@ def identify_command(
     robot = load_robot(robot_name, mode)
     preparation = filters(cutoff, decimation, instruments)
     measured = read_all(robot, data, columns)
-    others = read_all(robot, held_out or [], columns)
+    held_out_runs = read_all(robot, held_out or [], columns)
     result = identify(
         robot,
         measured,
@@ -461,7 +461,7 @@ def identify_command(
         preparation=preparation,
         allow=allow or (),
     )
-    validation = validate(result.estimator, others, preparation=preparation) if others else None
+    validation = validate(result.estimator, held_out_runs, preparation=preparation) if held_out_runs else None
     fits = [result.fit, *([] if validation is None else [validation])]
     if not as_json and not all(fit.ok for fit in fits):
         print_parts(identification_parts(result, validation))
@@ -478,21 +478,21 @@ def identify_command(
         )
         raise_for_misfit(carrying.fit, allow or ())
         load = payload_from_runs(result.base, result.estimator, carrying.estimator, on=on or None)
-    written: dict[str, Any] = {}
+    files: dict[str, Any] = {}
     if out is not None:
         _write_robot(result, out)
-        written["out"] = str(out)
+        files["out"] = str(out)
         wrote(out)
     if report is not None:
         from nacelle.report.identification import identification_page
 
         write_new(report, identification_page(result, validation))
-        written["report"] = str(report)
+        files["report"] = str(report)
         wrote(report)
     if as_json:
-        held = {} if validation is None else {"validation": validation.data()}
+        validated = {} if validation is None else {"validation": validation.data()}
         carried = {} if load is None else {"payload": _payload_data(load)}
-        print_json(result.data() | held | carried | written)
+        print_json(result.data() | validated | carried | files)
         return
     if all(fit.ok for fit in fits):
         print_parts(identification_parts(result, validation))

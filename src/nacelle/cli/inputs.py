@@ -51,18 +51,18 @@ def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]
     from nacelle.dynamics.external import checked_wrenches
     from nacelle.model.leg import PLATFORM
 
-    given: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for text in external or []:
         name, sign, value = (piece.strip() for piece in text.rpartition("="))
         name = name if sign else robot.bodies[PLATFORM].name
-        if name in given:
+        if name in by_name:
             raise NacelleError(f"--external {text!r}: {name} has a wrench already; add them up")
         try:
-            given[name] = _wrench(value)
-            checked_wrenches(robot, given)
+            by_name[name] = _wrench(value)
+            checked_wrenches(robot, by_name)
         except NacelleError as error:
             raise NacelleError(f"--external {text!r}: {error}") from None
-    return given
+    return by_name
 
 
 def _wrench(text: str) -> list[float]:
@@ -72,9 +72,9 @@ def _wrench(text: str) -> list[float]:
         raise NacelleError("write a force, or a force and a moment: '0 0 -50 N; 0 0 2 N*m'")
     read: dict[str, list[float]] = {}
     for part in parts:
-        left = [kind for kind in ("force", "torque") if kind not in read]
+        missing = [kind for kind in ("force", "torque") if kind not in read]
         faults = []
-        for kind in left:
+        for kind in missing:
             try:
                 read[kind] = _vector(part, kind)
                 break
@@ -174,7 +174,7 @@ def value_with_unit(text: str, *, angle: bool | None, of: str = "length") -> flo
 
 
 def assignments(
-    given: list[str] | None,
+    settings: list[str] | None,
     angle: Mapping[str, bool | None],
     what: str,
     of: str = "length",
@@ -184,7 +184,7 @@ def assignments(
     `of` is the quantity of those that are none: "length", "speed", "force".
     """
     values: dict[str, float] = {}
-    for text in given or []:
+    for text in settings or []:
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign:
@@ -216,14 +216,14 @@ def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
     if tool:
         kinds = {**dict.fromkeys("xyz", False), **kinds}
     values = assignments(at, kinds, "coordinate")
-    turn = None
+    rotation_vector = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
-        turn = [values.pop(axis, 0.0) for axis in ROTATIONS]
-    return pose(robot, None, rotation_vector=turn, tool=tool or None, **values)
+        rotation_vector = [values.pop(axis, 0.0) for axis in ROTATIONS]
+    return pose(robot, None, rotation_vector=rotation_vector, tool=tool or None, **values)
 
 
-def need_table(given: Mapping[str, Any]) -> None:
+def need_table(options: Mapping[str, Any]) -> None:
     """Refuse options that mean something for a table only."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value:
             raise NacelleError(f"{option} goes with --csv")

@@ -103,7 +103,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
 
     result = inverse_kinematics(robot, x)
     names = layout_of(robot.motion).x_names
-    listed = {name: values.tolist() for name, values in result.joints.items() if values.size}
+    coordinates = {name: values.tolist() for name, values in result.joints.items() if values.size}
     flags = flag_names(int(result.flags))
     if as_json:
         print_json(
@@ -114,7 +114,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
                 "actuators": {
                     a.name: value for a, value in zip(robot.actuators, result.actuators.tolist(), strict=True)
                 },
-                "joints": listed,
+                "joints": coordinates,
                 "flags": flags,
                 "ok": bool(result.ok),
                 **tool_data(robot, result.x, tool),
@@ -128,18 +128,18 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
     table = plain_table("joint", "kind", "", "coordinates")
     drive = {actuator.joint: actuator.name for actuator in robot.actuators}
     for k, joint in enumerate(robot.joints):
-        values = listed.get(joint.name)
+        values = coordinates.get(joint.name)
         if values is None or joint.kind.value == "point":
             continue
-        words, start = [], 0
+        texts, start = [], 0
         for primitive in joint.primitives:
             part = values[start : start + primitive.nq]
             start += primitive.nq
             if primitive.nq == 4:
-                words.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
+                texts.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
             else:
-                words.append(for_people(part[0], primitive.is_rotation))
-        table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(words))
+                texts.append(for_people(part[0], primitive.is_rotation))
+        table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(texts))
     console().print(
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
         markup=False,
@@ -159,38 +159,38 @@ def _ik_of_table(
 
     check_new(out)
     with task(f"reading {csv}") as report:
-        given = read_poses(csv, robot.motion, report)
-    points = given.points
+        poses = read_poses(csv, robot.motion, report)
+    points = poses.points
     if tool:
         from nacelle.kinematics.tools import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
-    result, kept = _in_blocks(robot, points, follow)
-    if given.times is not None and not follow:
+    result, remark = _in_blocks(robot, points, follow)
+    if poses.times is not None and not follow:
         # Poses at times are a motion: angles have no jumps.
         result = result.as_path()
     layout = layout_of(robot.motion)
     if as_json:
         print_json(batch_data(robot, result) | {"actuators": result.actuators})
-        if kept:
-            leave_interrupted(kept)
+        if remark:
+            leave_interrupted(remark)
         leave_if_failed(result.flags)
         return
-    listed = ResultTable()
-    if given.times is not None:
-        listed.add(["t"], ["s"], [given.times[: len(result.x)]])
-    listed.add(layout.x_names, layout.units, result.x.T)
-    listed.add(*dependent_columns(result))
-    listed.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
+    table = ResultTable()
+    if poses.times is not None:
+        table.add(["t"], ["s"], [poses.times[: len(result.x)]])
+    table.add(layout.x_names, layout.units, result.x.T)
+    table.add(*dependent_columns(result))
+    table.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
     if joints:
         driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
-        for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
+        for joint, columns in zip(robot.tree_joints, robot.q_slices, strict=True):
             # Columns of actuators are there already, and a name may be in a table once only.
             if joint.name in driven:
                 continue
             names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
-            listed.add(names, joint_units(joint), result.q[:, place].T)
-    listed.deliver(result, "poses", out, result.margins, kept=kept)
+            table.add(names, joint_units(joint), result.q[:, columns].T)
+    table.deliver(result, "poses", out, result.margins, kept=remark)
 
 
 def _in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics, str]:
@@ -232,10 +232,10 @@ def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
 
     from nacelle.kinematics.flags import failed
 
-    solved = np.flatnonzero(~failed(path.flags))
-    if not solved.size:
+    indices = np.flatnonzero(~failed(path.flags))
+    if not indices.size:
         return None
-    last: Any = {name: getattr(path, name)[solved[-1]] for name in _array_names(path)}
+    last: Any = {name: getattr(path, name)[indices[-1]] for name in _array_names(path)}
     return dataclasses.replace(path, **last)
 
 
@@ -288,21 +288,21 @@ def _fk_of_actuators(
 
     names = [actuator.name for actuator in robot.actuators]
     kinds = robot.revolute_actuators
-    given = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
-    missing = [name for name in names if name not in given]
+    coordinates = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
+    missing = [name for name in names if name not in coordinates]
     if missing:
         raise NacelleError(
             f"{robot.name} needs a coordinate of each actuator: --q {missing[0]}=VALUE"
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         )
-    wanted = np.array([given[name] for name in names])
-    result = forward_kinematics(robot, wanted, start, assemblies=assemblies)
+    actuators = np.array([coordinates[name] for name in names])
+    result = forward_kinematics(robot, actuators, start, assemblies=assemblies)
     layout = layout_of(robot.motion)
     if as_json:
         print_json(
             {
                 "robot": robot.name,
-                "actuators": given,
+                "actuators": coordinates,
                 "pose": dict(zip(layout.x_names, result.x.tolist(), strict=True)),
                 **dependent_data(result),
                 "iterations": int(result.iterations),
@@ -318,8 +318,8 @@ def _fk_of_actuators(
         console().print(f"{name:>6} = {text}")
     print_dependent(result)
     print_tool(robot, result.x, tool)
-    way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
-    console().print(f"[dim]{way}[/]")
+    method = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
+    console().print(f"[dim]{method}[/]")
     flags = flag_names(int(result.flags))
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
@@ -339,9 +339,11 @@ def _print_assemblies(names: tuple[str, ...], assemblies: Assemblies) -> None:
     """All assemblies, with the signs that differ from those of the reference pose."""
     console().print(f"{len(assemblies.x)} assemblies were found; signs against the reference pose:")
     for x, signs in zip(assemblies.x, assemblies.signs, strict=True):
-        place = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
-        other = [name for name, sign in zip(assemblies.names, signs, strict=True) if sign < 0.0]
-        console().print(f"  {place}; {'other: ' + ', '.join(other) if other else 'the same'}", markup=False)
+        pose = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
+        flipped = [name for name, sign in zip(assemblies.names, signs, strict=True) if sign < 0.0]
+        console().print(
+            f"  {pose}; {'other: ' + ', '.join(flipped) if flipped else 'the same'}", markup=False
+        )
 
 
 def _fk_of_table(
@@ -366,19 +368,19 @@ def _fk_of_table(
     with task(f"reading {csv}") as report:
         entries = columns.values(gaps=True, report=report)
     columns.stop("actuators")
-    wanted = np.stack([entries[name] for name in names], axis=-1)
-    result = forward_kinematics(robot, wanted, start, follow=follow)
+    actuators = np.stack([entries[name] for name in names], axis=-1)
+    result = forward_kinematics(robot, actuators, start, follow=follow)
     layout = layout_of(robot.motion)
     if as_json:
         print_json(batch_data(robot, result) | tool_data(robot, result.x, tool))
         leave_if_failed(result.flags)
         return
-    listed = ResultTable()
-    listed.add(names, units, wanted.T)
-    listed.add(layout.x_names, layout.units, result.x.T)
-    listed.add(*dependent_columns(result))
-    listed.add(*tool_columns(robot, result.x, tool))
-    listed.deliver(result, "lines", out)
+    output = ResultTable()
+    output.add(names, units, actuators.T)
+    output.add(layout.x_names, layout.units, result.x.T)
+    output.add(*dependent_columns(result))
+    output.add(*tool_columns(robot, result.x, tool))
+    output.deliver(result, "lines", out)
 
 
 # ---- workspace
@@ -438,16 +440,16 @@ def _grid_table(grid: Workspace) -> Iterator[str]:
     from nacelle.model.reduced import layout_of
 
     layout = layout_of(grid.robot.motion)
-    x, listed = grid.x.reshape(-1, layout.nx), ResultTable()
-    listed.add(layout.x_names, layout.units, x.T)
+    x, table = grid.x.reshape(-1, layout.nx), ResultTable()
+    table.add(layout.x_names, layout.units, x.T)
     for name in grid.turned:
-        place = grid.names.index(name)
-        shape = [len(grid.values[place]) if k == place else 1 for k in range(len(grid.names))]
-        values = grid.values[place].reshape(shape) * np.ones(grid.flags.shape)
-        listed.add([f"over.{name}"], ["rad"], [values.ravel()])
-    listed.add(*tool_columns(grid.robot, x, grid.tool or ""))
-    listed.add(["conditioning", "flags"], ["", ""], [grid.conditioning.ravel(), grid.flags.ravel()])
-    return listed.lines()
+        index = grid.names.index(name)
+        shape = [len(grid.values[index]) if k == index else 1 for k in range(len(grid.names))]
+        values = grid.values[index].reshape(shape) * np.ones(grid.flags.shape)
+        table.add([f"over.{name}"], ["rad"], [values.ravel()])
+    table.add(*tool_columns(grid.robot, x, grid.tool or ""))
+    table.add(["conditioning", "flags"], ["", ""], [grid.conditioning.ravel(), grid.flags.ravel()])
+    return table.lines()
 
 
 def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:

@@ -69,46 +69,51 @@ def observe_command(
     if calibrate < 0 or (calibrate and (compare or out is not None)):
         raise NacelleError("--calibrate takes a number of poses above zero, and neither --compare nor --out")
     robot = load_robot(robot_name, mode)
-    written = read_camera({} if camera is None else camera)
-    pixels = written.pixels
+    settings = read_camera({} if camera is None else camera)
+    pixels = settings.pixels
     if noise is not None:
         pixels = dataclasses.replace(pixels, read_noise=noise)
     if blur is not None:
         pixels = dataclasses.replace(pixels, blur=blur)
     if compare:
-        chosen = range(seed, seed + seeds)
-        _compare(robot, written, pixels, sweeps, seeds=chosen, out=out, as_json=as_json)
+        all_seeds = range(seed, seed + seeds)
+        _compare(robot, settings, pixels, sweeps, seeds=all_seeds, out=out, as_json=as_json)
         return
     if calibrate:
-        _calibrate(robot, written, pixels, calibrate, seed, as_json)
+        _calibrate(robot, settings, pixels, calibrate, seed, as_json)
         return
     from nacelle.report.vision import observation_parts
     from nacelle.vision.observation import Observation, observe
 
     x = pose_at(robot, at)
     with task("looking"):
-        seen = observe(robot, x, camera=written.camera(robot) if camera else None, pixels=pixels, seed=seed)
-    write_picture(lambda: seen.plot(names=names, shown=False), out, step=5)
-    print_result(seen, Observation.summary, observation_parts, as_json)
-    if seen.pose is None:
-        print_notes([] if as_json else [seen.message])
+        observation = observe(
+            robot, x, camera=settings.camera(robot) if camera else None, pixels=pixels, seed=seed
+        )
+    write_picture(lambda: observation.plot(names=names, shown=False), out, step=5)
+    print_result(observation, Observation.summary, observation_parts, as_json)
+    if observation.pose is None:
+        print_notes([] if as_json else [observation.message])
         raise typer.Exit(FAILED_SAMPLES)
 
 
 def _calibrate(
-    robot: Robot, written: CameraFile, pixels: PixelModel, poses: int, seed: int, as_json: bool
+    robot: Robot, settings: CameraFile, pixels: PixelModel, poses: int, seed: int, as_json: bool
 ) -> None:
     from nacelle.vision.calibration.calibrate import rehearse_calibration
 
-    camera = written.camera(robot)
+    camera = settings.camera(robot)
     with task("calibrating"):
         result = rehearse_calibration(robot, camera, pixels, poses=poses, seed=seed)
-    own = result.calibration
-    rows = [(name, own.sigma[name], error) for name, error in zip(own.names, result.error, strict=False)]
+    calibration = result.calibration
+    rows = [
+        (name, calibration.sigma[name], error)
+        for name, error in zip(calibration.names, result.error, strict=False)
+    ]
     if as_json:
         parts = [{"name": name, "sigma": sigma, "error": error} for name, sigma, error in rows]
-        numbers = {"poses": len(result.poses), "edges": result.edges, "probability": own.probability}
-        print_json({"robot": robot.name, **numbers, "camera": parts, "weak": list(own.weak)})
+        numbers = {"poses": len(result.poses), "edges": result.edges, "probability": calibration.probability}
+        print_json({"robot": robot.name, **numbers, "camera": parts, "weak": list(calibration.weak)})
         return
     from nacelle.report.table import plain_table
 
@@ -117,14 +122,14 @@ def _calibrate(
         table.add_row(name, f"{1e6 * sigma:.3g}", f"{1e6 * error:.3g}", "um" if k < 3 else "urad")
     head = (
         f"{robot.name}: {result.edges} edges at {len(result.poses)} poses; a larger sum of squares has the "
-        f"probability {own.probability:.2g}"
+        f"probability {calibration.probability:.2g}"
     )
-    print_parts([head, table, *(f"weak: {words}" for words in own.weak)])
+    print_parts([head, table, *(f"weak: {reason}" for reason in calibration.weak)])
 
 
 def _compare(
     robot: Robot,
-    written: CameraFile,
+    settings: CameraFile,
     pixels: PixelModel,
     names: str,
     *,
@@ -141,14 +146,14 @@ def _compare(
     )
     from nacelle.report.control import looking_parts
 
-    chosen = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
-    for name in chosen:
+    sweeps = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
+    for name in sweeps:
         if name not in SWEEPS:
             raise NacelleError(f"nothing called {name!r} is swept; {did_you_mean(name, SWEEPS)}")
-    bench = LookingBench(robot, camera=written.camera(robot), pixels=pixels, shutter=written.shutter)
-    base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
-    result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
+    bench = LookingBench(robot, camera=settings.camera(robot), pixels=pixels, shutter=settings.shutter)
+    base = Circumstances(noise=pixels.read_noise, rate=settings.shutter.rate)
+    result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in sweeps}, base=base, seeds=seeds)
     write_picture(lambda: result.plot(shown=False), out)
     print_result(result, LookingComparison.summary, looking_parts, as_json)
     if not as_json:
-        print_notes(f"lost: {words}" for case in result.cases for words in case.lost)
+        print_notes(f"lost: {reason}" for case in result.cases for reason in case.lost)

@@ -58,7 +58,7 @@ def print_notes(lines: Iterable[str]) -> None:
 
 def print_exchange(done: Any) -> None:
     """Print what was done and lost on the way to or from the format of another engine."""
-    print_parts([*(f"done: {words}" for words in done.steps), *(f"lost: {words}" for words in done.losses)])
+    print_parts([*(f"done: {line}" for line in done.steps), *(f"lost: {line}" for line in done.losses)])
 
 
 def for_people(value: float, revolute: bool) -> str:
@@ -87,8 +87,8 @@ def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
     from nacelle.kinematics.tools import tool_pose
 
     at = tool_pose(robot, x, tool)
-    place = {"position": at.p, "quat_xyzw": at.quat_xyzw}
-    return {"tool": {"name": tool, **place}}
+    pose = {"position": at.p, "quat_xyzw": at.quat_xyzw}
+    return {"tool": {"name": tool, **pose}}
 
 
 def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str], list[Any]]:
@@ -108,9 +108,9 @@ def print_tool(robot: Robot, x: Array, tool: str) -> None:
     """Print where a tool is; nothing without a tool."""
     if tool:
         at = tool_data(robot, x, tool)["tool"]
-        place = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
-        turn = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
-        console().print(f"tool {tool} at {place}, quat_xyzw {turn}", markup=False)
+        position = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
+        quaternion = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
+        console().print(f"tool {tool} at {position}, quat_xyzw {quaternion}", markup=False)
 
 
 def print_dependent(result: Any) -> None:
@@ -151,9 +151,9 @@ def flag_names(flags: int) -> list[str]:
 
 def all_flag_words(flags: Array) -> list[list[str]]:
     """Flags of many samples in words."""
-    listed = flags.tolist()
-    words = {flag: flag_names(flag) for flag in set(listed)}
-    return [words[flag] for flag in listed]
+    values = flags.tolist()
+    names = {flag: flag_names(flag) for flag in set(values)}
+    return [names[flag] for flag in values]
 
 
 def batch_data(robot: Robot, result: Any) -> dict[str, Any]:

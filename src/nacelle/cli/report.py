@@ -56,9 +56,9 @@ def report_command(
     check_new(out)
     done = {}
     try:
-        with made_beside(names, robot_name, mode, payload or (), _verified) as beside:
-            for made in make_sections(subject, names, _verified, beside=beside):
-                done[made.name] = made
+        with made_beside(names, robot_name, mode, payload or (), _verified) as worker:
+            for part in make_sections(subject, names, _verified, beside=worker):
+                done[part.name] = part
     except KeyboardInterrupt:
         if not done:
             leave_interrupted()
@@ -85,10 +85,10 @@ def _verified(robot: Robot) -> EngineComparison:
 
 def _line(sheet: DataSheet, out: Path) -> str:
     """What was written, and which sections are missing."""
-    words = f"wrote {out}: {number_of(len(sheet.sections), 'section')}"
+    line = f"wrote {out}: {number_of(len(sheet.sections), 'section')}"
     without = [part.title for part in sheet.sections if part.content is None]
     if without:
-        words += f", of which these could not be made (the page says why): {', '.join(without)}"
+        line += f", of which these could not be made (the page says why): {', '.join(without)}"
     if sheet.unfinished:
-        words += f"; interrupted before {', '.join(sheet.unfinished)}"
-    return words
+        line += f"; interrupted before {', '.join(sheet.unfinished)}"
+    return line

@@ -187,8 +187,8 @@ def simulate_command(
     rates = assignments(twist, coordinate_kinds(robot), "coordinate", "speed")
     v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
     drives = dict(zip((a.name for a in robot.actuators), robot.revolute_actuators, strict=True))
-    given = assignments(force, drives, "actuator", "force")
-    constant = np.array([given.get(name, 0.0) for name in drives])
+    settings = assignments(force, drives, "actuator", "force")
+    constant = np.array([settings.get(name, 0.0) for name in drives])
     if hold:
         constant = constant + _holding(robot, start, outside)
     forces: Any = constant
@@ -273,23 +273,23 @@ def control_command(
         if value is not None and not 0.0 < value < float("inf"):
             raise NacelleError(f"{name} is above zero, got {value:g}")
     names = [name.strip() for name in controllers.split(",") if name.strip()] or None
-    chosen = read_scenario(scenario).changed(
+    case = read_scenario(scenario).changed(
         controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed
     )
-    labels = [given.label or given.name for given in chosen.spec.controllers]
+    labels = [law.label or law.name for law in case.spec.controllers]
     targets = _targets(out, labels)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ControlWarning)
-        comparison = chosen.run(robot, elastic=ElasticPlant)
-    warned = [str(one.message) for one in caught]
+        comparison = case.run(robot, elastic=ElasticPlant)
+    warned = [str(warning.message) for warning in caught]
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)
         wrote(target)
     write_picture(lambda: comparison.plot(figure, shown=False), plot)
     if as_json:
-        print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
+        print_json({"scenario": case.name, **comparison.summary(), "warnings": warned})
     else:
-        _print_control(chosen, comparison, warned)
+        _print_control(case, comparison, warned)
     if any(run.status == "interrupted" for run in comparison.runs):
         leave_interrupted("runs that were finished are kept")
     if not comparison.ok:

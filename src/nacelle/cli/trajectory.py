@@ -93,7 +93,7 @@ class MotionRun(MotionOptions):
         return robot, path, {"rate": self.rate, "friction": not self.no_friction, "external": outside}
 
 
-def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
+def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
     """The trajectory of the nacelle or of a tool.
 
     That of a tool is in the robot's coordinates, or in x, y and z where it moves along one that the robot's
@@ -105,7 +105,7 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
     from nacelle.trajectory import Circle, Line, read_waypoints
     from nacelle.trajectory.tool import ToolTrajectory
 
-    kind, tool, duration = given.trajectory, given.tool, given.duration
+    kind, tool, duration = options.trajectory, options.tool, options.duration
     xyz, motion = Motion(("x", "y", "z")), robot.motion
 
     def lacks(names: Iterable[str]) -> bool:
@@ -117,22 +117,22 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
 
     path: Trajectory
     if kind not in KINDS:
-        _check_table(given)
+        _check_table(options)
         if tool and lacks(read_table(Path(kind)).names):
             motion = xyz
-        way = read_waypoints(Path(kind), motion)
-        path = way.bspline(duration=None if way.times is not None else duration)
+        waypoints = read_waypoints(Path(kind), motion)
+        path = waypoints.bspline(duration=None if waypoints.times is not None else duration)
     else:
-        _check_kind(given)
+        _check_kind(options)
         flat = kind == "circle" and sum(name in motion.coordinates for name in xyz.coordinates) < 2
-        if tool and (flat or lacks(given.named)):
+        if tool and (flat or lacks(options.named)):
             motion = xyz
-        start = place(given.at)
+        start = place(options.at)
         if kind == "circle":
-            r = value_with_unit(given.radius, angle=False) if given.radius else 0.1 * robot.size
+            r = value_with_unit(options.radius, angle=False) if options.radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
-            end = start if kind == "rest" else place(_line_end(given.at, given.to))
+            end = start if kind == "rest" else place(_line_end(options.at, options.to))
             path = Line(start, end, motion=motion, duration=duration)
     return ToolTrajectory(robot, path, tool) if tool else path
 
@@ -151,24 +151,24 @@ def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
     """The end of a line as settings of `--at`: what `--to` does not name stays as at the start."""
     if not to:
         raise NacelleError("a line needs its end: --to NAME=VALUE")
-    named = {_name(text) for text in to}
-    return [text for text in at or [] if _name(text) not in named] + to
+    names = {_name(text) for text in to}
+    return [text for text in at or [] if _name(text) not in names] + to
 
 
-def _check_table(given: MotionOptions) -> None:
-    if given.at or given.to:
+def _check_table(options: MotionOptions) -> None:
+    if options.at or options.to:
         raise NacelleError("--at and --to go with circle, line and rest, not with a table")
-    if not given.trajectory.endswith(".csv") and not Path(given.trajectory).is_file():
+    if not options.trajectory.endswith(".csv") and not Path(options.trajectory).is_file():
         raise NacelleError(
-            f"{given.trajectory!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}"
+            f"{options.trajectory!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}"
         )
 
 
-def _check_kind(given: MotionOptions) -> None:
+def _check_kind(options: MotionOptions) -> None:
     """Refuse options that the kind of motion has no use for, and durations that are not above zero."""
-    if given.to and given.trajectory != "line":
-        raise NacelleError(f"--to goes with --trajectory line, not with {given.trajectory}")
-    if given.radius and given.trajectory != "circle":
-        raise NacelleError(f"--radius goes with --trajectory circle, not with {given.trajectory}")
-    if not math.isfinite(given.duration) or given.duration <= 0.0:
-        raise NacelleError(f"the duration must be above zero, got {given.duration:g} s")
+    if options.to and options.trajectory != "line":
+        raise NacelleError(f"--to goes with --trajectory line, not with {options.trajectory}")
+    if options.radius and options.trajectory != "circle":
+        raise NacelleError(f"--radius goes with --trajectory circle, not with {options.trajectory}")
+    if not math.isfinite(options.duration) or options.duration <= 0.0:
+        raise NacelleError(f"the duration must be above zero, got {options.duration:g} s")

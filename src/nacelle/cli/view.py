@@ -40,8 +40,8 @@ def write_picture(draw: Callable[[], Any], out: Path | None, step: int = 1) -> N
     with task(f"drawing {out}"):
         from nacelle.report.draw.canvas import save
 
-        drawn = draw()
-        save(getattr(drawn, "figure", drawn), out, step=step)
+        figure = draw()
+        save(getattr(figure, "figure", figure), out, step=step)
     wrote(out)
 
 
@@ -118,9 +118,9 @@ def view_command(
         raise NacelleError("--trajectory and --run are two motions: take one of them")
     watched = [Watched(name, mode, tuple(payload or ())) for name in robot_names]
     with task(f"reading {', '.join(robot_names)}"):
-        robots = [one.load() for one in watched]
-    given = MotionOptions(trajectory, at, to, radius, duration, tool)
-    motions = _motions(robots, given, run or [])
+        robots = [source.load() for source in watched]
+    options = MotionOptions(trajectory, at, to, radius, duration, tool)
+    motions = _motions(robots, options, run or [])
     poses = [None if trajectory else pose_at(robot, at, tool) for robot in robots]
     if out is not None:
         _write_page(out, robots, poses, motions)
@@ -128,16 +128,18 @@ def view_command(
         _serve(watched, poses, motions, port, not no_browser)
 
 
-def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Playback | None]:
+def _motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Path]) -> list[Playback | None]:
     """What each robot plays; None if nothing."""
     from nacelle.view.timeline import playable_motion, read_run
 
-    if not given.trajectory and (given.to or given.radius):
+    if not options.trajectory and (options.to or options.radius):
         raise NacelleError("--to and --radius go with --trajectory")
     if len(runs) > len(robots):
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
-    if given.trajectory:
-        return [playable_motion(robot, make_trajectory(robot, given), given.trajectory) for robot in robots]
+    if options.trajectory:
+        return [
+            playable_motion(robot, make_trajectory(robot, options), options.trajectory) for robot in robots
+        ]
     played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
     return played + [None] * (len(robots) - len(runs))
 
@@ -149,12 +151,12 @@ def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: l
     from nacelle.view.side_by_side import offsets
 
     with task(f"drawing {out}"):
-        places = [reference_pose(robot) if x is None else x for robot, x in zip(robots, poses, strict=True)]
-        shown = [
+        all_x = [reference_pose(robot) if x is None else x for robot, x in zip(robots, poses, strict=True)]
+        robots_shown = [
             PageRobot(robot, x, motion, (), (float(offset[0]), float(offset[1]), float(offset[2])))
-            for robot, x, motion, offset in zip(robots, places, motions, offsets(robots, places), strict=True)
+            for robot, x, motion, offset in zip(robots, all_x, motions, offsets(robots, all_x), strict=True)
         ]
-        write_new(out, viewer_page(shown))
+        write_new(out, viewer_page(robots_shown))
     wrote(out)
 
 

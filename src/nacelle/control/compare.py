@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import ControlLoop
+from nacelle.control.loop.closed_loop import ControlLoop, LoopOptions
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
@@ -120,7 +120,9 @@ def compare(
         for k, (controller, label) in enumerate(zip(controllers, names, strict=True)):
             model, period = controller.robot, controller.period
             if (model.hash, period) not in loops:
-                loops[model.hash, period] = ControlLoop(plant, model, trajectory, period=period, **options)
+                loops[model.hash, period] = ControlLoop(
+                    plant, model, trajectory, period=period, options=LoopOptions(**options)
+                )
             with task(label):
                 runs.append(loops[model.hash, period].run(controller, label=label))
             report((k + 1) / len(controllers))

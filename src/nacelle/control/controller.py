@@ -1,12 +1,11 @@
 """Controllers: a kind of law for a robot, tuned, with a sample time, and its physics function.
 
-Samples of the inputs of control laws, by which identities of their programs are recognised.
-
-The desired pose is one of the robot, to all digits (`nacelle.kinematics.samples`). The readings and
-the memory are beside those at it: a memory at rest there, off by two hundredths. So every step of Newton's
-iteration that a law takes is seen to move something (2e-2, 4e-4, 2e-7), while what the last of three leaves
-open, 3e-14 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors
-are drawn at random, and gains around those that a kind gives itself.
+Identities of programs of laws are recognised at samples of their inputs. The desired pose is one of the
+robot, to all digits (`nacelle.kinematics.samples`). The readings and the memory are beside those at it: a
+memory at rest there, off by two hundredths. So every step of Newton's iteration that a law takes is seen to
+move something (2e-2, 4e-4, 2e-7), while what the last of three leaves open, 3e-14 of a small factor, is below
+rounding: identities of closed loops hold behind it. Rates and errors are drawn at random, and gains around
+those that a kind gives itself.
 
 Every law, with the checks before a force leaves, runs through here: in the native loop, sample by sample, and
 in exported packages.
@@ -37,7 +36,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.identities.values import PreciseInputs, Row
-from nacelle.simulation.digital_controller import DigitalController, law_alone
+from nacelle.simulation.digital_controller import DigitalController, compiled_law
 from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
 
@@ -75,22 +74,22 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
             return None
         rng = np.random.default_rng(_SEED)
 
-        def row(given: Row) -> Row:
-            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
+        def row(sample: Row) -> Row:
+            x, y, rates = np.split(np.array(sample, dtype=float), (nx, nx + ny))
             z = np.asarray(fields.join(kind.start(robot, x, y)), dtype=float)
             q, gains = np.asarray(actuator_positions(robot, x, y)["q"]), kind.plausible_gains(robot)
             if identities:
                 near = [*_beside(z, rng), *_beside(q, rng)]
-                return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains), rng))
+                return (*near, *sample[:nx], *sample[nx + ny :], *_beside(np.abs(gains), rng))
             off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
             numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains])
             return tuple(map(Decimal, numbers.astype(float).tolist()))
 
         if not identities:
-            rows = tuple(row(given) for given in states.check)
+            rows = tuple(row(sample) for sample in states.check)
             return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
         try:
-            proof, check = (tuple(row(given) for given in part) for part in (states.proof, states.check))
+            proof, check = (tuple(row(sample) for sample in part) for part in (states.proof, states.check))
         except NacelleError:
             return None
         before = (0.0,) * (fields.size + len(robot.actuators))
@@ -103,7 +102,7 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
 def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
     """Numbers beside others; random ones where these are zero."""
     away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
-    return [Decimal(float(own)) for own in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
+    return [Decimal(float(value)) for value in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
 
 
 # ---- the physics function of a control law, with the checks before a force leaves
@@ -245,11 +244,7 @@ class Controller(Shown):
     @property
     def compiled(self) -> Any:
         """The law by itself as native code, of (z, q, r, gains)."""
-        fields = self.kind.memory(self.robot)
-        law = DigitalController(
-            law_of(self.kind), self.period, memory=np.zeros(fields.size), gains=self.gains
-        )
-        return law_alone(law, self.robot)
+        return compiled_law(law_of(self.kind), self.robot)
 
     def coordinates(self, x: Any) -> Array:
         """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""

@@ -4,11 +4,8 @@ A *kind* of controller says which parts its memory and its gains have, how a sam
 starts, and which gains follow from a bandwidth. From it comes the physics function
 (`nacelle.control.controller`) that runs in the native loop (`nacelle.simulation.digital_controller`) and that
 is exported. What it measures are the coordinates q of the actuators as encoders read them; the desired motion
-is that of the platform.
-
-Vectors with named parts: the memory of a controller, and its gains.
-
-What the parts of memories and gains are, with units: for the pages and headers of exported controllers.
+is that of the platform. Memory and gains are vectors with named parts; what these are, with units, is for
+the pages and headers of exported controllers.
 """
 
 from __future__ import annotations
@@ -52,8 +49,8 @@ class Fields:
             KinematicsError: if there is none of that name.
         """
         start = 0
-        for own, size in self.sizes.items():
-            if own == name:
+        for part, size in self.sizes.items():
+            if part == name:
                 return slice(start, start + size)
             start += size
         raise KinematicsError(f"nothing is called {name!r}; {did_you_mean(name, self.names)}")

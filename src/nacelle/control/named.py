@@ -80,8 +80,8 @@ def controller(
     """
     if isinstance(name, str) and name not in KINDS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
-    given: Any = name
-    kind = KINDS[name](**options) if isinstance(name, str) else dataclasses.replace(given, **options)
+    untuned: Any = name
+    kind = KINDS[name](**options) if isinstance(name, str) else dataclasses.replace(untuned, **options)
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
     robot = counting(robot)
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):

@@ -1,7 +1,4 @@
-"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places.
-
-Types of entries of scenarios: times, frequencies, shares; quantities that depend on the robot.
-"""
+"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places."""
 
 from __future__ import annotations
 
@@ -33,12 +30,12 @@ def _scalar(quantity: Quantity, *, lowest: float = -math.inf, above: float = -ma
     def validate(value: Any, info: ValidationInfo) -> float:
         number = read(value, quantity, units_of(info))
         if number < lowest or not number > above:
-            words = f"not below {lowest:g}" if number < lowest else f"above {above:g}"
-            raise fault(f"the {quantity.name} is {words}, got {number:g}", f"write {quantity.example!r}")
+            text = f"not below {lowest:g}" if number < lowest else f"above {above:g}"
+            raise fault(f"the {quantity.name} is {text}, got {number:g}", f"write {quantity.example!r}")
         return number
 
-    words = f"{quantity.name}, for example {quantity.example!r}; SI unit {quantity.si}"
-    schema = {"anyOf": [{"type": "number"}, {"type": "string"}], "description": words}
+    text = f"{quantity.name}, for example {quantity.example!r}; SI unit {quantity.si}"
+    schema = {"anyOf": [{"type": "number"}, {"type": "string"}], "description": text}
     return Annotated[Any, BeforeValidator(validate), WithJsonSchema(schema)]
 
 
@@ -114,7 +111,7 @@ def for_actuators(robot: Robot, value: Any, of: str) -> float | list[float]:
     return quantity_of(value, axis_quantity(of, angular=revolute[0]))
 
 
-def pose_by_names(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:
+def pose_by_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = "") -> Array:
     """A pose (nx,) from coordinates by name; others are those of the reference pose.
 
     Raises:
@@ -124,14 +121,14 @@ def pose_by_names(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Arr
     if tool:
         names = [*dict.fromkeys([*"xyz", *names])]
     values: dict[str, float] = {}
-    for name, value in given.items():
+    for name, value in coordinates.items():
         if name not in names:
             raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names)}")
         values[name] = quantity_of(value, "angle" if is_angle(robot, name) else "length")
-    turn = None
+    rotation = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
-        turn = [values.pop(axis, 0.0) for axis in ROTATIONS]
-    return np.asarray(pose(robot, None, rotation_vector=turn, tool=tool or None, **values))
+        rotation = [values.pop(axis, 0.0) for axis in ROTATIONS]
+    return np.asarray(pose(robot, None, rotation_vector=rotation, tool=tool or None, **values))
 
 
 # ---- what is written in YAML, checked

@@ -136,11 +136,11 @@ class Extended:
     def rigid_rates(self) -> tuple[int, ...]:
         """Places in the tree's rates of the platform's twist and the robot's own joints, in its order."""
         m = self.tree.platform_nv
-        places = list(range(m))
+        indices = list(range(m))
         for j in self.joint_of[: self.robot.tree]:
             part = self.tree.v_slices[j]
-            places += range(m + part.start, m + part.stop)
-        return tuple(places)
+            indices += range(m + part.start, m + part.stop)
+        return tuple(indices)
 
     @cached_property
     def embedding(self) -> Array:
@@ -169,13 +169,13 @@ class Extended:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the elastic coordinates: "leg1.rod.axial", "leg1.rod.bend-y-1", ..."""
-        words = ("axial", "bend-y", "bend-z", "torsion")
+        kinds = ("axial", "bend-y", "bend-z", "torsion")
         result = []
         for shapes in self.shapes:
             counts = [0, 0, 0, 0]
             for c in shapes.coordinates:
                 counts[c.kind] += 1
-                result.append(f"{shapes.beam.name}.{words[c.kind]}-{counts[c.kind]}")
+                result.append(f"{shapes.beam.name}.{kinds[c.kind]}-{counts[c.kind]}")
         result += [f"{self.robot.joints[spring.joint].name}.drive" for spring in self.springs]
         return tuple(result)
 
@@ -187,12 +187,12 @@ def kept_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot
     """
 
     @lru_cache(maxsize=64)
-    def kept(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
+    def cached(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
         return function(robot, *options)
 
     @wraps(function)
     def call(robot: Robot, *options: *Options) -> T:
-        result: T = kept(robot.numeric, robot.all_names, *options)
+        result: T = cached(robot.numeric, robot.all_names, *options)
         return result
 
     return call
@@ -233,7 +233,7 @@ def _extended(robot: Robot, planar: bool | None) -> Extended:
     if planar and normal is None:
         raise KinematicsError(f"{robot.name} does not move in one plane")
     poses = reference_poses(robot)
-    made = []
+    shapes = []
     for beam in flexible_links:
         axes = poses[beam.body].R @ beam.frame.R
         deflections = ALL_DEFLECTIONS
@@ -247,8 +247,8 @@ def _extended(robot: Robot, planar: bool | None) -> Extended:
                 )
             # Bending in y turns about z.
             deflections = BeamDeflections(bool(along[2] > 0.5), bool(along[1] > 0.5), torsion=False)
-        made.append(beam_shapes(robot, beam, deflections))
-    return extended_tree(robot, tuple(made))
+        shapes.append(beam_shapes(robot, beam, deflections))
+    return extended_tree(robot, tuple(shapes))
 
 
 def _left_out(robot: Robot) -> str:
@@ -271,8 +271,8 @@ def _left_out(robot: Robot) -> str:
 def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:
     """The tree of frames of a robot with given shape functions of its beams."""
     builder = _Builder(robot)
-    for k, own in enumerate(shapes):
-        builder.add(k, own)
+    for k, beam in enumerate(shapes):
+        builder.add(k, beam)
     return builder.finish()
 
 
@@ -294,8 +294,8 @@ def plane_normal(robot: Robot) -> Array | None:
     if np.max(np.abs(np.cross(turning.T, normal))) > 1e-9:
         return None
     for k, joint in enumerate(robot.tree_joints):
-        for place, primitive in enumerate(joint.primitives):
-            column = motion.columns[:, robot.platform_nv + robot.v_slices[k].start + place].astype(float)
+        for number, primitive in enumerate(joint.primitives):
+            column = motion.columns[:, robot.platform_nv + robot.v_slices[k].start + number].astype(float)
             if primitive.nv == 3 or (not primitive.is_rotation and abs(float(column[:3] @ normal)) > 1e-9):
                 return None
     if any(joint.kind in (JointKind.SPHERICAL, JointKind.UNIVERSAL) for joint in robot.closures):
@@ -353,7 +353,7 @@ class _Builder:
         self.bodies[body] = dataclasses.replace(self.bodies[body], inertia=tuple(total.tolist()))
 
     def _chain(
-        self, beam: Beam, number: int, rows: list[tuple[int, Array]], word: str, place: Pose, *, reverse: bool
+        self, beam: Beam, number: int, rows: list[tuple[int, Array]], word: str, pose: Pose, *, reverse: bool
     ) -> int:
         """A chain of single joints along the beam's axes at a place; the body at its far end."""
         moving = [(axis, row) for axis, row in rows if np.any(row)]
@@ -365,7 +365,7 @@ class _Builder:
             self.bodies.append(Body(f"{beam.name}.{word}-{axis}"))
             bodies.append(len(self.bodies) - 1)
             kind = JointKind.PRISMATIC if axis < 3 else JointKind.REVOLUTE
-            frame = place @ Pose(_ALONG[axis % 3], np.zeros(3))
+            frame = pose @ Pose(_ALONG[axis % 3], np.zeros(3))
             name = f"{beam.name}.{word}-{'xyz'[axis % 3]}-{'turn' if axis >= 3 else 'shift'}"
             ends = (bodies[-1], bodies[-2]) if reverse else (bodies[-2], bodies[-1])
             limits = (UNBOUNDED,)
@@ -448,7 +448,7 @@ class _Builder:
 def joint_places(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
     """The primitives of the tree's joints, where their coordinates are in q (nq,) and their rates in r."""
     for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
-        place, rate = q.start, robot.platform_nv + v.start
+        coordinate, rate = q.start, robot.platform_nv + v.start
         for primitive in joint.primitives:
-            yield primitive, place, rate
-            place, rate = place + primitive.nq, rate + primitive.nv
+            yield primitive, coordinate, rate
+            coordinate, rate = coordinate + primitive.nq, rate + primitive.nv

@@ -1,6 +1,4 @@
-"""The forms in which a robot with flexible links is simulated.
-
-Where things are in its state, and its programs.
+"""The forms in which a robot with flexible links is simulated: where things are in its state, its programs.
 
     condensed   links that carry no moments taken out: no closure, the smallest programs (`condensed`)
     general     the tree of frames with its closures, one program ([BK2013])
@@ -171,7 +169,7 @@ class General(ElasticForm):
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
-        y = [rigid.u[place] if place < len(rigid.u) else 0.0 for place in self.plan.independent]
+        y = [rigid.u[index] if index < len(rigid.u) else 0.0 for index in self.plan.independent]
         return undeformed(self.plan.extended, rigid.platform, rigid.q), np.array(y)
 
     def closed(self, p: Array) -> Array:
@@ -313,8 +311,8 @@ class Condensed(ElasticForm):
         parts = [undeformed(structure.stumps, rigid.platform, q)]
         whole = structure.extended
         frames = frames_at(whole, rigid.platform, rigid.q, np.zeros(whole.ne))
-        for link, own in zip(structure.links, self.natural.links, strict=True):
-            parts.append(np.zeros(own.n))
+        for link, constants in zip(structure.links, self.natural.links, strict=True):
+            parts.append(np.zeros(constants.n))
             if structure.normal is None:
                 parts.append(np.asarray(frames.floating(link.number).R[:, 1], dtype=float))
         m = robot.platform_nv
@@ -349,10 +347,10 @@ class Condensed(ElasticForm):
         for number, part in enumerate(whole.slices):
             if number in numbers:
                 k = numbers[number]
-                place = self.natural.link_places[k].start
-                own = self.natural.links[k]
-                result[..., part.start] = lengths[..., k] - own.shapes.beam.length
-                result[..., part.start + 1 : part.stop] = p[..., place : place + own.n]
+                offset = self.natural.link_places[k].start
+                constants = self.natural.links[k]
+                result[..., part.start] = lengths[..., k] - constants.shapes.beam.length
+                result[..., part.start + 1 : part.stop] = p[..., offset : offset + constants.n]
             else:
                 count = part.stop - part.start
                 result[..., part] = p[..., start : start + count]

@@ -65,8 +65,8 @@ class ElasticFrames:
 
     def floating(self, beam: int) -> Pose:
         """Pose of the floating frame of a beam in the base."""
-        own = self.extended.shapes[beam].beam
-        return self.motion.poses[own.body] @ own.frame
+        link = self.extended.shapes[beam].beam
+        return self.motion.poses[link.body] @ link.frame
 
     def jacobian(self, body: int, point: Array) -> Array:
         """Jacobian (6, r) of the twist [v; w] of a frame at a point, base axes, over r = [z; e]."""
@@ -78,7 +78,7 @@ class ElasticFrames:
         if rows.dtype != object:
             return product(rows, B)
         columns = [np.flatnonzero(column) for column in B.T]
-        parts = [product(rows[:, places], B[places, k]) for k, places in enumerate(columns)]
+        parts = [product(rows[:, nonzero], B[nonzero, k]) for k, nonzero in enumerate(columns)]
         return np.stack(parts, axis=1)
 
     def beam_jacobian(self, beam: int) -> Array:
@@ -86,9 +86,9 @@ class ElasticFrames:
 
         Twist of its floating frame in its axes, rates of its coordinates.
         """
-        own = self.extended.shapes[beam]
+        shapes = self.extended.shapes[beam]
         pose = self.floating(beam)
-        J = self.jacobian(own.beam.body, pose.p)
+        J = self.jacobian(shapes.beam.body, pose.p)
         select = np.eye(J.shape[1])[self.extended.rate_slices[beam]]
         return np.concatenate([product(pose.R.T, J[:3]), product(pose.R.T, J[3:]), select])
 
@@ -108,14 +108,14 @@ class ElasticFrames:
         for k, shapes in enumerate(extended.shapes):
             # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
             J = self.beam_jacobian(k)[:6]
-            own = mass_matrix(shapes, self.qe[extended.slices[k]])
+            beam_mass = mass_matrix(shapes, self.qe[extended.slices[k]])
             moving = _moving(J)
             J = J[:, moving]
             elastic = np.arange(size)[extended.rate_slices[k]]
-            mixed = product(J.T, own[:6, 6:])
-            total = _added(total, product(J.T, product(own[:6, :6], J)), moving)
+            mixed = product(J.T, beam_mass[:6, 6:])
+            total = _added(total, product(J.T, product(beam_mass[:6, :6], J)), moving)
             total = _added(_added(total, mixed, moving, elastic), mixed.T, elastic, moving)
-            total = _added(total, own[6:, 6:], elastic)
+            total = _added(total, beam_mass[6:, 6:], elastic)
         for index, inertia in rotors(tree):
             row = self.over_rates(joint_rate_row(tree, self.motion, index)[None])
             moving = _moving(row)
@@ -150,8 +150,8 @@ def _moving(J: Array) -> Array:
 def _added(total: Array, block: Array, rows: Array, columns: Array | None = None) -> Array:
     """A matrix with a block added to some of its rows and columns, the same if None."""
     result = total.astype(object) if block.dtype == object else total.copy()
-    places = np.ix_(rows, rows if columns is None else columns)
-    result[places] = result[places] + block
+    entries = np.ix_(rows, rows if columns is None else columns)
+    result[entries] = result[entries] + block
     return result
 
 
@@ -192,9 +192,9 @@ def stiffness_matrix(extended: Extended) -> Array:
     robot = extended.robot
     beams = [shapes.linear_stiffness for shapes in extended.shapes]
     K = extended.elastic_matrix(beams, [drive.stiffness for drive in extended.springs])
-    for joint, place in zip(robot.tree_joints, robot.v_slices, strict=True):
+    for joint, rates in zip(robot.tree_joints, robot.v_slices, strict=True):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
-                k = robot.platform_nv + place.start + number
+                k = robot.platform_nv + rates.start + number
                 K[k, k] += spring.stiffness
     return K

@@ -86,7 +86,7 @@ def _smallest(robot: Robot) -> str:
 def _meaning(robot: Robot, form: str) -> dict[str, str]:
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     coordinates = ", ".join(extended(robot).names)
-    words = {
+    meaning = {
         "qa": f"coordinates of the actuators {drives}; rad, m",
         "va": "their rates",
         "qe": f"elastic coordinates {coordinates}; m, rad",
@@ -98,13 +98,13 @@ def _meaning(robot: Robot, form: str) -> dict[str, str]:
         "acceleration": "accelerations of the actuators; rad/s^2, m/s^2",
     }
     if form != "lengths":
-        words |= {
+        meaning |= {
             "p": "positions: platform (m, quat_xyzw), joints, elastic coordinates"
             + (", closing all loops" if form == "general" else " of the legs, then the links' bending"),
             "y": f"independent rates: actuators {drives}, then all others",
             "acceleration": "accelerations of the independent rates that are not given",
         }
-    return words
+    return meaning
 
 
 def random_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:

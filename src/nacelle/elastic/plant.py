@@ -1,16 +1,13 @@
 """A robot with flexible links as a plant for `simulate`, and where it rests.
 
-A robot with flexible links as a plant for `simulate`.
-
 The state is s = [p; y]: positions of the platform, the joints and the elastic coordinates, and the
 independent rates y = [q_a'; others]. Inputs are the actuators' forces, or, where their motion is prescribed,
 their accelerations; the power is then that of the forces that the motion requires. A feedback measures what
 encoders see: coordinates q and rates qd of the actuated joints, which with flexible links are not those of
 the rigid robot at the platform's pose.
 
-A robot with flexible links at rest: where it settles, and its fastest vibration.
-
-With the actuators held, the other independent rates z have accelerations a(p) at positions p and no velocity:
+At rest, where it settles, with its fastest vibration: with the actuators held, the other independent rates z
+have accelerations a(p) at positions p and no velocity:
 
     M_zz z' = -c_z(p)          c_z: weight, springs and strain of the links
 
@@ -38,7 +35,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, check_no_motors
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Derivative, Event, EventGroup, Labels
+from nacelle.simulation.protocol import Derivative, Event, Labels
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_matrices
 from nacelle.spatial.scalar import Array
@@ -94,16 +91,16 @@ def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Ar
         ahead, behind = (form.elastic(form.stepped(p, sign * step)) for sign in (1.0, -1.0))
         columns.append((ahead - behind) / (2.0 * _SHIFT))
     e = np.stack(columns)
-    stretch, other = np.zeros(len(e)), np.zeros(len(e))
-    for own, place in zip(whole.shapes, whole.slices, strict=False):
-        part = e[:, place]
-        other += np.einsum("mi,ij,mj->m", part, own.stiffness, part)
-        for along in own.stretches:
+    stretch, elsewhere = np.zeros(len(e)), np.zeros(len(e))
+    for beam, span in zip(whole.shapes, whole.slices, strict=False):
+        part = e[:, span]
+        elsewhere += np.einsum("mi,ij,mj->m", part, beam.stiffness, part)
+        for along in beam.stretches:
             stretch += along.stiffness * (part @ along.row) ** 2
-    for spring, place in zip(whole.springs, whole.slices[len(whole.shapes) :], strict=True):
-        other += spring.stiffness * e[:, place.start] ** 2
+    for spring, span in zip(whole.springs, whole.slices[len(whole.shapes) :], strict=True):
+        elsewhere += spring.stiffness * e[:, span.start] ** 2
     frequencies = np.sqrt(np.abs(values[order]))
-    return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
+    return frequencies, stretch / np.maximum(stretch + elsewhere, np.finfo(float).tiny)
 
 
 def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
@@ -137,7 +134,7 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
     )
 
 
-# ---- A robot with flexible links as a plant for `simulate`
+# ---- the plant
 
 
 _NO_CONSTANTS = np.zeros(1)
@@ -350,7 +347,7 @@ class ElasticPlant(CompiledPlant):
         if self.prescribed:
             raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
 
-    def events(self) -> list[Event | EventGroup]:
+    def events(self) -> list[Event]:
         """Deflections beyond what the theory of beams holds for."""
         scale = extended(self.robot).scales
 

@@ -32,10 +32,11 @@ from nacelle.exchange.graph import (
     Shape,
     Solid,
     Strut,
-    connected,
 )
+from nacelle.model.build.graph import connected_components
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
+from nacelle.model.units import QUANTITIES, axis_quantity
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_rpy, rpy_from_rotation
 from nacelle.spatial.scalar import Array
@@ -66,20 +67,20 @@ def legs_in_order(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
     links = [(link.parent, link.child) for link in graph.links]
-    parts = connected([body for body in graph.bodies if body not in outside], links)
+    parts = connected_components([body for body in graph.bodies if body not in outside], links)
     names = Names(["nacelle", *(body for body in outside if body is not None)])
-    found = []
+    pieces = []
     for number, bodies in enumerate(parts, 1):
-        own = set(bodies)
-        joints = tuple(joint for joint in graph.joints if joint.child in own)
-        closures = tuple(c for c in graph.closures if c.parent in own or c.child in own)
+        members = set(bodies)
+        joints = tuple(joint for joint in graph.joints if joint.child in members)
+        closures = tuple(c for c in graph.closures if c.parent in members or c.child in members)
         prefix = _prefix([*bodies, *(link.name for link in (*joints, *closures))], outside)
         only = graph.name if len(parts) == 1 else f"leg{number}"
-        found.append(Piece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
-    return found
+        pieces.append(Piece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
+    return pieces
 
 
-def _prefix(names: list[str], taken: Collection[str | None]) -> str:
+def _prefix(names: list[str], reserved: Collection[str | None]) -> str:
     """What all names begin with, up to a hyphen or underscore.
 
     Nothing if less than a word would be left, or the name of a body that is no part of the leg.
@@ -88,7 +89,7 @@ def _prefix(names: list[str], taken: Collection[str | None]) -> str:
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     prefix = re.sub("[^-_]*$", "", first[:same])
     left = [name.removeprefix(prefix) for name in names]
-    fits = all(name and name[0].isalpha() and name not in taken for name in left)
+    fits = all(name and name[0].isalpha() and name not in reserved for name in left)
     return prefix if len(names) > 1 and fits else ""
 
 
@@ -99,11 +100,11 @@ _CLOSE = 2e-15
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
-def shortest_decimal(value: float, beside: float = 0.0, close: float = _CLOSE) -> str:
-    """The shortest decimal of a number, as near to it as `close` of the larger of it and `beside`."""
+def shortest_decimal(value: float, scale: float = 0.0, close: float = _CLOSE) -> str:
+    """The shortest decimal of a number, as near to it as `close` of the larger of it and `scale`."""
     if not math.isfinite(value):
         return repr(float(value))
-    within = close * max(abs(value), beside)
+    within = close * max(abs(value), scale)
     if abs(value) <= within:
         return "0"
     for digits in range(1, 17):
@@ -119,16 +120,16 @@ def _plain(text: str) -> str:
         return text
     mantissa, exponent = text.split("e")
     power = int(exponent)
-    written = f"{float(text):.{max(0, len(mantissa.replace('.', '').lstrip('-')) - 1 - power)}f}"
-    return written if len(written) <= 7 and float(written) == float(text) else f"{mantissa}e{power}"
+    decimal = f"{float(text):.{max(0, len(mantissa.replace('.', '').lstrip('-')) - 1 - power)}f}"
+    return decimal if len(decimal) <= 7 and float(decimal) == float(text) else f"{mantissa}e{power}"
 
 
 def written_vector(
-    values: Sequence[float] | Array, unit: str, factor: float = 1.0, beside: float = 0.0
+    values: Sequence[float] | Array, unit: str, factor: float = 1.0, scale: float = 0.0
 ) -> str:
     """Numbers with one unit: "0 0 300 mm"."""
     scaled = [float(value) * factor for value in values]
-    largest = max([beside * factor, *(abs(value) for value in scaled)])
+    largest = max([scale * factor, *(abs(value) for value in scaled)])
     return " ".join(shortest_decimal(value, largest) for value in scaled) + f" {unit}"
 
 
@@ -157,12 +158,12 @@ def written_direction(values: Array) -> str | list[float]:
 def frame(pose: Pose, size: float) -> Any:
     """A frame: a vector where nothing turns; None where it is the body's own."""
     R, p = pose.R, pose.p
-    moved = bool(np.max(np.abs(p)) > _CLOSE * size)
-    turned = bool(np.max(np.abs(R - np.eye(3))) > 1e-15)
-    place = written_vector(p, "mm", 1e3, size)
-    if not turned:
-        return place if moved else None
-    data: dict[str, Any] = {"translation": place} if moved else {}
+    is_translated = bool(np.max(np.abs(p)) > _CLOSE * size)
+    is_rotated = bool(np.max(np.abs(R - np.eye(3))) > 1e-15)
+    translation = written_vector(p, "mm", 1e3, size)
+    if not is_rotated:
+        return translation if is_translated else None
+    data: dict[str, Any] = {"translation": translation} if is_translated else {}
     data["rotation"] = written_rotation(R)
     return data
 
@@ -171,9 +172,12 @@ def written_rotation(R: Array) -> dict[str, Any]:
     """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
     degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy_from_rotation(R)]
     radians = [float(shortest_decimal(v, math.pi)) for v in rpy_from_rotation(R)]
-    for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
+    for unit, angles, radians_read in (
+        ("deg", degrees, np.radians(degrees)),
+        ("rad", radians, np.array(radians)),
+    ):
         text = " ".join(shortest_decimal(v) for v in angles)
-        if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:
+        if len(text) < 24 and np.max(np.abs(rotation_rpy(radians_read) - R)) < 4e-16:
             return {"rpy": f"{text} {unit}"}
     quat = np.asarray(quat_from_rotation(R), dtype=float)
     return {"quat_xyzw": [float(shortest_decimal(v, 1.0, 1e-16)) for v in quat]}
@@ -237,10 +241,10 @@ class _Writer:
 
     def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
         graph = self.graph
-        named = next((name for name, listed in NAMED_MOTIONS.items() if listed == axes), None)
-        names = [*([named] if named else axes), *(self.shortest(name) for name in motion)]
+        motion_name = next((name for name, coordinates in NAMED_MOTIONS.items() if coordinates == axes), None)
+        names = [*([motion_name] if motion_name else axes), *(self.shortest(name) for name in motion)]
         data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
-        data["motion"] = names[0] if names == [named] else names
+        data["motion"] = names[0] if names == [motion_name] else names
         data["gravity"] = written_vector(graph.gravity, "m/s^2")
         if graph.floating is not None:
             data["reference"] = self.reference()
@@ -326,8 +330,8 @@ class _Writer:
             ends = [written_vector(np.round(end, 6) + 0.0, "mm", 1e3) for end in (at.p - half, at.p + half)]
             return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length(radius)}}
         box: dict[str, Any] = {"size": written_vector(shape.size, "mm", 1e3)}
-        place = frame(at, self.size)
-        return {"box": box | ({"at": place} if place is not None else {})}
+        pose = frame(at, self.size)
+        return {"box": box | ({"at": pose} if pose is not None else {})}
 
     def body_name(self, body: str, leg: Piece) -> str:
         return leg.short(body) if self.own.get(body) is leg else self.names[body]
@@ -337,9 +341,9 @@ class _Writer:
         data["parent"] = self.body_name(joint.parent, leg)
         data["child"] = self.body_name(joint.child, leg)
         for key, pose in (("at", joint.at), ("child_at", joint.child_at)):
-            place = frame(pose, self.size)
-            if place is not None:
-                data[key] = place
+            written = frame(pose, self.size)
+            if written is not None:
+                data[key] = written
         if len(joint.axes) == 1:
             data["axis"] = written_direction(joint.axes[0].direction)
         elif joint.axes:
@@ -353,15 +357,15 @@ class _Writer:
         data: dict[str, Any] = {}
         if joint.spherical:
             if joint.damping:
-                data["friction"] = {"viscous": f"{shortest_decimal(joint.damping)} N*m*s/rad"}
+                data["friction"] = {"viscous": _quantity(joint.damping, "damping", turns=True)}
             if joint.armature:
-                data["rotor_inertia"] = f"{shortest_decimal(joint.armature)} kg*m^2"
+                data["rotor_inertia"] = _quantity(joint.armature, "mass", turns=True)
             return data
         if joint.motor is not None:
             data["actuator"] = _actuator(joint, leg)
         elif joint.axes and joint.axes[0].armature:
-            unit = "kg*m^2" if joint.axes[0].turns else "kg"
-            data["rotor_inertia"] = f"{shortest_decimal(joint.axes[0].armature)} {unit}"
+            first = joint.axes[0]
+            data["rotor_inertia"] = _quantity(first.armature, "mass", turns=first.turns)
         if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
             data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
         if any(axis.stiffness for axis in joint.axes):
@@ -374,32 +378,33 @@ class _Writer:
 
     def coupling(self, coupling: Coupling) -> dict[str, Any]:
         turns = {joint.name: joint.axes[0].turns for joint in self.graph.joints if len(joint.axes) == 1}
-        own = turns[coupling.joint]
+        follower_turns = turns[coupling.joint]
         ratios = {
-            self.joints[other]: _ratio(value, own, turns[other]) for other, value in coupling.follows.items()
+            self.joints[leader]: _ratio(value, follower_turns, turns[leader])
+            for leader, value in coupling.follows.items()
         }
         data: dict[str, Any] = {"joint": self.joints[coupling.joint]}
         if len(ratios) == 1:
-            (other, ratio), *_ = ratios.items()
-            data |= {"follows": other} | ({"ratio": ratio} if ratio != 1.0 else {})
+            (leader, ratio), *_ = ratios.items()
+            data |= {"follows": leader} | ({"ratio": ratio} if ratio != 1.0 else {})
         else:
             data["follows"] = ratios
         if coupling.offset:
-            data["offset"] = angle(coupling.offset) if own else length(coupling.offset)
+            data["offset"] = angle(coupling.offset) if follower_turns else length(coupling.offset)
         return data
 
     def strut(self, strut: Strut) -> dict[str, Any]:
         data = {
             "between": [self.names[body] for body in strut.bodies],
             "at": [written_vector(point, "mm", 1e3) for point in strut.points],
-            "stiffness": f"{shortest_decimal(strut.stiffness)} N/m",
+            "stiffness": _quantity(strut.stiffness, "stiffness"),
             "length": length(strut.length),
         }
-        return data | ({"damping": f"{shortest_decimal(strut.damping)} N*s/m"} if strut.damping else {})
+        return data | ({"damping": _quantity(strut.damping, "damping")} if strut.damping else {})
 
     def damper(self, damper: RotationDamper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
-        return {"between": between, "damping": f"{shortest_decimal(damper.damping)} N*m*s/rad"}
+        return {"between": between, "damping": _quantity(damper.damping, "damping", turns=True)}
 
 
 def _distinct(joint: str) -> str:
@@ -433,40 +438,43 @@ def _coordinate(axis: Axis, close: float) -> str:
     return f"{shortest_decimal(degrees, 1.0, close)} deg"
 
 
+def _quantity(value: float, linear: str, *, turns: bool = False) -> str:
+    """A number with its SI unit, of the kind `linear` along a translation: "force", else "torque"."""
+    return f"{shortest_decimal(value)} {QUANTITIES[axis_quantity(linear, angular=turns)].si}"
+
+
 def _one_or_list(entries: list[Any]) -> Any:
     return entries[0] if len(entries) == 1 else entries
 
 
 def _friction(axis: Axis) -> dict[str, str]:
-    torque, rate = ("N*m", "N*m*s/rad") if axis.turns else ("N", "N*s/m")
-    square, third = ("N*m*s^2/rad^2", "N*m*s^3/rad^3") if axis.turns else ("N*s^2/m^2", "N*s^3/m^3")
     terms = {
-        "viscous": (axis.damping, rate),
-        "coulomb": (axis.coulomb, torque),
-        "quadratic": (axis.quadratic, square),
-        "cubic": (axis.cubic, third),
+        "viscous": (axis.damping, "damping"),
+        "coulomb": (axis.coulomb, "force"),
+        "quadratic": (axis.quadratic, "quadratic drag"),
+        "cubic": (axis.cubic, "cubic drag"),
     }
-    return {key: f"{shortest_decimal(value)} {unit}" for key, (value, unit) in terms.items() if value}
+    return {key: _quantity(value, kind, turns=axis.turns) for key, (value, kind) in terms.items() if value}
 
 
 def _stop(axis: Axis) -> dict[str, str] | None:
     if not axis.stop:
         return None
-    return {"stiffness": f"{shortest_decimal(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    return {"stiffness": _quantity(axis.stop, "stiffness", turns=axis.turns)}
 
 
 def _spring(axis: Axis) -> dict[str, str] | None:
     if not axis.stiffness:
         return None
-    data = {"stiffness": f"{shortest_decimal(axis.stiffness)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    data = {"stiffness": _quantity(axis.stiffness, "stiffness", turns=axis.turns)}
     if axis.rest:
         data["rest"] = angle(axis.rest) if axis.turns else length(axis.rest)
     return data
 
 
 def _limits(axis: Axis) -> list[str | None]:
-    written = angle if axis.turns else length
-    return [written(end) if math.isfinite(end) else None for end in axis.limits]
+    text_of = angle if axis.turns else length
+    return [text_of(end) if math.isfinite(end) else None for end in axis.limits]
 
 
 def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
@@ -479,13 +487,12 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
     if gear != 1.0:
         data["gear_ratio"] = _number(gear)
     if axis.armature:
-        unit = "kg*m^2" if axis.turns else "kg"
-        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear / gear)} {unit}"
+        data["rotor_inertia"] = _quantity(axis.armature / gear / gear, "mass", turns=axis.turns)
     limits = {}
     if math.isfinite(motor.speed):
-        limits["speed"] = f"{shortest_decimal(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"
+        limits["speed"] = _quantity(motor.speed, "speed", turns=axis.turns)
     if math.isfinite(motor.force):
-        limits["force"] = f"{shortest_decimal(motor.force)} {'N*m' if axis.turns else 'N'}"
+        limits["force"] = _quantity(motor.force, "force", turns=axis.turns)
     return data | ({"limits": limits} if limits else {})
 
 

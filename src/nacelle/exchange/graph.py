@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, Problem
 from nacelle.model.joint import UNBOUNDED, Interval
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_rotation, rotation_axis_angle, rotation_quat
 from nacelle.spatial.scalar import Array
@@ -29,20 +29,20 @@ from nacelle.spatial.scalar import Array
 class Names:
     """The names that were given."""
 
-    def __init__(self, taken: Iterable[str] = ("base", "nacelle")) -> None:
+    def __init__(self, reserved: Iterable[str] = ("base", "nacelle")) -> None:
         """None yet; the words of the format are taken."""
-        self._given: set[str] = set(taken)
+        self._given: set[str] = set(reserved)
 
     def new(self, name: str, otherwise: str) -> str:
         """A name like the given one that is not taken; `otherwise` where there is none."""
         clean = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or otherwise
         if not clean[0].isalpha():
             clean = f"n{clean}"
-        number, made = 2, clean
-        while made in self._given:
-            made, number = f"{clean}-{number}", number + 1
-        self._given.add(made)
-        return made
+        number, unique = 2, clean
+        while unique in self._given:
+            unique, number = f"{clean}-{number}", number + 1
+        self._given.add(unique)
+        return unique
 
 
 # ---- the graph
@@ -134,15 +134,8 @@ class Axis:
     @property
     def is_bare(self) -> bool:
         """Whether nothing acts along it and nothing bounds it."""
-        acts = (
-            self.damping,
-            self.coulomb,
-            self.quadratic,
-            self.cubic,
-            self.armature,
-            self.stiffness,
-            self.stop,
-        )
+        friction = (self.damping, self.coulomb, self.quadratic, self.cubic)
+        acts = (*friction, self.armature, self.stiffness, self.stop)
         return not any(acts) and self.motor is None and self.limits == UNBOUNDED
 
     def pose(self, value: float) -> Pose:
@@ -200,16 +193,16 @@ class Link:
 
     def pose(self) -> Pose:
         """Pose of the child in the parent, in the assembly."""
-        moved = self.at
+        pose = self.at
         if self.spherical:
-            moved = moved @ Pose(rotation_quat(self.quat), np.zeros(3))
+            pose = pose @ Pose(rotation_quat(self.quat), np.zeros(3))
         for axis in self.axes:
-            moved = moved @ axis.pose(axis.value)
-        return moved @ self.child_at.inverse()
+            pose = pose @ axis.pose(axis.value)
+        return pose @ self.child_at.inverse()
 
     def reversed(self) -> Link:
         """The joint seen from its child: the same motion with the same coordinates, axes turned round."""
-        turned = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
+        axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
         quat = self.quat * np.array([-1.0, -1.0, -1.0, 1.0])
         return replace(
             self,
@@ -217,7 +210,7 @@ class Link:
             child=self.parent,
             at=self.child_at,
             child_at=self.at,
-            axes=turned,
+            axes=axes,
             quat=quat,
         )
 
@@ -363,18 +356,18 @@ class Graph:
 
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
-        placed = {BASE: identity(), **self.loose}
+        poses = {BASE: identity(), **self.loose}
         if self.floating is not None:
-            placed[self.floating] = self.pose
+            poses[self.floating] = self.pose
         left = list(self.joints)
         while left:
-            ready = [joint for joint in left if joint.parent in placed]
+            ready = [joint for joint in left if joint.parent in poses]
             if not ready:
-                raise broken(self.file, f"nothing carries the body {left[0].parent!r}")
+                raise file_error(self.file, f"nothing carries the body {left[0].parent!r}")
             for joint in ready:
-                placed[joint.child] = placed[joint.parent] @ joint.pose()
-            left = [joint for joint in left if joint.child not in placed]
-        return placed
+                poses[joint.child] = poses[joint.parent] @ joint.pose()
+            left = [joint for joint in left if joint.child not in poses]
+        return poses
 
     def with_values(self, values: dict[str, Array]) -> Graph:
         """The graph with other coordinates in the assembly, by the names of joints."""
@@ -392,28 +385,6 @@ def _with_value(joint: Link, value: Array | None) -> Link:
     return replace(joint, axes=axes)
 
 
-def connected(bodies: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """The pieces into which pairs connect some bodies; bodies and pieces in the given order.
-
-    Args:
-        bodies: their names.
-        pairs: names of bodies that are connected; pairs with others do not count.
-    """
-    piece = {body: [body] for body in bodies}
-    for one, other in pairs:
-        if one in piece and other in piece and piece[one] is not piece[other]:
-            piece[one] += piece[other]
-            piece |= dict.fromkeys(piece[other], piece[one])
-    order = {body: k for k, body in enumerate(bodies)}
-    different = {id(members): sorted(members, key=order.__getitem__) for members in piece.values()}
-    return sorted(different.values(), key=lambda members: order[members[0]])
-
-
 def relative_quat(R: Array) -> Array:
     """The quaternion x y z w of a rotation."""
     return np.asarray(quat_from_rotation(R), dtype=float)
-
-
-def broken(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
-    """An error of a file, at its place; a line without a column is meant from its beginning."""
-    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])

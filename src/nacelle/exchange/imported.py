@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import described
-from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
 from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
 from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
@@ -25,6 +25,7 @@ from nacelle.files import write_whole
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
+from nacelle.model.source.node import file_error
 from nacelle.model.write import block
 from nacelle.pictures import Shown
 
@@ -91,7 +92,7 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
         side = no_side if closures is None else read_side(closures)
         return read_urdf(root, path, floating=floating, side=side)
     if closures is not None or floating:
-        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+        raise file_error(str(path), "a closure file and a floating root are for URDF alone")
     if root is None:
         return read_par(path)
     if root.tag == "sdf":
@@ -104,20 +105,22 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
     try:
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
-        raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
+        raise file_error(
+            str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL
+        ) from None
     return read_mjcf(path, keyframe)
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     graph = weighted(without_fixed_joints(rooted(spherical_pairs_joined(without_fixed_joints(graph)))))
     try:
-        chosen = _with_motion(without_dependent_motors(graph), nacelle)
+        coordinates = _with_motion(without_dependent_motors(graph), nacelle)
     except DescriptionError as error:
         raise _explained(graph, error) from None
-    graph = grouped(chosen.graph, chosen.joints)
-    written = described(graph, chosen.joints, chosen.axes)
+    graph = grouped(coordinates.graph, coordinates.joints)
+    description = described(graph, coordinates.joints, coordinates.axes)
     report = graph.report
-    data = written.data
+    data = description.data
     if name is not None:
         data["name"] = name
     head = {key: data.pop(key) for key in ("format", "name")}
@@ -128,10 +131,10 @@ def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     text = "\n".join(_wrapped(line) for line in block(head | data, 0)) + "\n"
     try:
         robot, source = read_text(text, f"{graph.name}.yaml")
-        found = check_robot(robot, source).require()
+        check = check_robot(robot, source).require()
     except DescriptionError as error:
         raise _explained(graph, error) from None
-    return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+    return Imported(check.robot, text, tuple(report.steps), tuple(report.losses), check.problems)
 
 
 def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
@@ -142,27 +145,29 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     coordinates are joints, and no nacelle is chosen.
     """
     single = with_nacelle(_trial(graph), nacelle)
-    chosen = None if single.floating is None else chosen_motion(single)
-    if chosen is not None and not chosen.left and (chosen.axes or chosen.joints):
-        return chosen
+    coordinates = None if single.floating is None else chosen_motion(single)
+    if coordinates is not None and not coordinates.left and (coordinates.axes or coordinates.joints):
+        return coordinates
     grounded = without_floating(_trial(graph))
     if nacelle != "" and grounded is not None:
         articulated = with_articulated(grounded, nacelle)
         several = None if articulated is None else chosen_motion(articulated)
         if several is not None and not several.left:
             return several
-    if chosen is None:
-        chosen = chosen_motion(single)
+    if coordinates is None:
+        coordinates = chosen_motion(single)
     elif not nacelle and (grounded := without_floating(_trial(graph))) is not None:
         grounded.report.done(
             "no nacelle: legs have motions that its pose does not give; joints are coordinates"
         )
-        chosen = chosen_motion(grounded)
-    if chosen.left:
-        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
-    if not chosen.axes and not chosen.joints:
-        raise broken(graph.file, "nothing moves: the loops lock every joint")
-    return chosen
+        coordinates = chosen_motion(grounded)
+    if coordinates.left:
+        raise file_error(
+            graph.file, f"{coordinates.left} motions belong to no joint that could be a coordinate"
+        )
+    if not coordinates.axes and not coordinates.joints:
+        raise file_error(graph.file, "nothing moves: the loops lock every joint")
+    return coordinates
 
 
 def _trial(graph: Graph) -> Graph:

@@ -34,12 +34,12 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError, shortened
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid
 from nacelle.exchange.tree import spanned
-from nacelle.exchange.xml import FARTHEST, possible_solid, symmetric
-from nacelle.files import why_unread
+from nacelle.exchange.xml import FARTHEST, possible_solid, read_bytes, symmetric
+from nacelle.model.description.frame import KhalilKleinfingerSpec
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_x, rotation_z
 from nacelle.spatial.scalar import Array
 
 # ---- the text: lists of expressions by their names
@@ -77,7 +77,7 @@ class Expression:
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         """An error at the line of the expression."""
-        return broken(self.file, message, hint, self.line, 1)
+        return file_error(self.file, message, hint, self.line, 1)
 
     @property
     def number(self) -> float:
@@ -109,10 +109,10 @@ class Expression:
             return self.number
         if len(names) == 1:
             name = names[0]
-            zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
-            one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
-            if abs(one.number - zero.number - 1.0) < 1e-12:
-                return zero.number
+            at_zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
+            at_one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
+            if abs(at_one.number - at_zero.number - 1.0) < 1e-12:
+                return at_zero.number
         raise self.fault(
             f"the variable {self.text!r} is not a symbol with an offset", "a variable is th1 or th1 + pi/2"
         )
@@ -185,7 +185,7 @@ class ParTable:
             return [Expression(default, self.file, 0)] * count
         if len(entries) < count:
             line = entries[0].line if entries else 0
-            raise broken(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
+            raise file_error(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
         return entries
 
 
@@ -195,27 +195,22 @@ def read_par_table(path: Path) -> ParTable:
     Raises:
         DescriptionError: if it cannot be read.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "parameter file of SYMORO+")) from None
-    if len(data) > _LARGEST:
-        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
+    data = read_bytes(path, "parameter file of SYMORO+", _LARGEST)
     # Old files have names of places in Latin-1 in their comments.
     text = data.decode("utf-8", "replace")
-    named = _NAME.search(text)
-    bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    table = ParTable(str(path), named["name"] if named else "")
-    for found in _ENTRY.finditer(bare):
-        name = _SAME.get(found["name"].lower(), found["name"])
+    title = _NAME.search(text)
+    bare = _COMMENT.sub(lambda entry: re.sub(r"[^\n]", " ", entry[0]), text)
+    table = ParTable(str(path), title["name"] if title else "")
+    for entry in _ENTRY.finditer(bare):
+        name = _SAME.get(entry["name"].lower(), entry["name"])
         name = name.lower() if name in ("B", "D", "R") else name
-        start = found.start("value")
-        if not found["value"].startswith("{"):
+        start = entry.start("value")
+        if not entry["value"].startswith("{"):
             line = bare.count("\n", 0, start) + 1
-            table.single[name] = Expression(found["value"].strip(), str(path), line)
+            table.single[name] = Expression(entry["value"].strip(), str(path), line)
             continue
         table.lists[name] = []
-        for piece in _pieces(found["value"][1:-1]):
+        for piece in _pieces(entry["value"][1:-1]):
             line = bare.count("\n", 0, start + 1 + piece.start) + 1
             table.lists[name].append(Expression(piece.text.strip(), str(path), line))
     return table
@@ -243,6 +238,7 @@ def _pieces(text: str) -> list[_Piece]:
 
 
 _Z = np.array([0.0, 0.0, 1.0])
+_PARAMETERS = ("gamma", "b", "alpha", "d", "theta", "r")
 _MOMENTS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ")
 _FIRST = ("MX", "MY", "MZ")
 _LOADS = ("FX", "FY", "FZ", "CX", "CY", "CZ")
@@ -265,12 +261,12 @@ class _Reader:
         self.joints = table.count("NJ", self.links)
         self.loops = self.joints - self.links
         if self.links < 1 or self.loops < 0:
-            raise broken(str(path), "a robot has NL links and at least as many joints NJ")
+            raise file_error(str(path), "a robot has NL links and at least as many joints NJ")
         self.frames = self.joints + self.loops
-        names = ("ant", "sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
+        names = ("ant", "sigma", "mu", *_PARAMETERS)
         self.columns = {name: table.column(name, self.frames) for name in names}
         if "ant" not in table.lists or "sigma" not in table.lists:
-            raise broken(
+            raise file_error(
                 str(path), "the file has no lists 'ant' and 'sigma'", "name a parameter file of SYMORO+"
             )
 
@@ -302,7 +298,7 @@ class _Reader:
 
     def _gravity(self) -> list[Expression]:
         if "G" not in self.table.lists:
-            raise broken(str(self.path), "the file has no gravity 'G'")
+            raise file_error(str(self.path), "the file has no gravity 'G'")
         return self.table.column("G", 3)[:3]
 
     def _index(self, name: str, j: int, largest: int) -> int:
@@ -319,26 +315,16 @@ class _Reader:
         """
         carrier, sigma = self._index("ant", j, self.frames), self._index("sigma", j, 2)
         entries = {name: column[j - 1] for name, column in self.columns.items()}
-        fixed = {name: entries[name].number for name in ("gamma", "b", "alpha", "d")}
-        turned = entries["theta"].offset if sigma == 0 else entries["theta"].number
-        moved = entries["r"].offset if sigma == 1 else entries["r"].number
-        at = Pose(rotation_z(fixed["gamma"]), np.array([0.0, 0.0, fixed["b"]]))
-        at = (
-            at
-            @ Pose(rotation_x(fixed["alpha"]), np.zeros(3))
-            @ Pose(np.eye(3), np.array([fixed["d"], 0.0, 0.0]))
-        )
+        variable = ("theta", "r", "")[sigma]
+        numbers = {
+            name: entries[name].offset if name == variable else entries[name].number for name in _PARAMETERS
+        }
         axes: tuple[Axis, ...] = ()
-        if sigma == 2:
-            at = at @ Pose(rotation_z(turned), moved * _Z)
-        elif sigma == 0:
-            number = _is_number(entries["theta"])
-            at = at @ Pose(rotation_z(0.0 if number else turned), moved * _Z)
-            axes = (Axis(_Z, True, turned if number else 0.0),)
-        else:
-            number = _is_number(entries["r"])
-            at = at @ Pose(rotation_z(turned), (0.0 if number else moved) * _Z)
-            axes = (Axis(_Z, False, moved if number else 0.0),)
+        if variable:
+            value = numbers[variable] if _is_number(entries[variable]) else 0.0
+            numbers[variable] -= value
+            axes = (Axis(_Z, variable == "theta", value),)
+        at = KhalilKleinfingerSpec(**numbers).pose()
         if carrier <= self.links:
             return self._body(carrier), at, axes
         if carrier == j:
@@ -374,15 +360,17 @@ class _Reader:
         table = self.table
         values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
         about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
-        place = table.column("M", self.links)[j - 1]
+        mass_entry = table.column("M", self.links)[j - 1]
         if mass == 0.0 and np.any(first):
-            raise place.fault(f"link {j} has first moments and no mass")
+            raise mass_entry.fault(f"link {j} has first moments and no mass")
         with np.errstate(over="ignore"):
             com = first / mass if mass else first
         if not np.all(np.abs(com) <= FARTHEST):
-            raise place.fault(f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m")
+            raise mass_entry.fault(
+                f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m"
+            )
         solid = Solid(mass, com, about_origin - mass * _square(com))
-        return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+        return possible_solid(solid, lambda message, hint: mass_entry.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists

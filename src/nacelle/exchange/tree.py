@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import identity
 
 
@@ -36,21 +37,21 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
             body = group[body]
         return body
 
-    chosen: set[int] = set()
+    in_tree: set[int] = set()
     if graph.floating is not None:
         group[graph.floating] = BASE
     for link in links:
-        one, other = root(link.parent), root(link.child)
-        if one != other:
-            group[one] = other
-            chosen.add(id(link))
-    joints = _outwards(graph, [link for link in graph.links if id(link) in chosen])
+        first, second = root(link.parent), root(link.child)
+        if first != second:
+            group[first] = second
+            in_tree.add(id(link))
+    joints = _outwards(graph, [link for link in graph.links if id(link) in in_tree])
     order = [graph.floating] if graph.floating is not None else []
     order += [joint.child for joint in joints]
     loose = [body for body in graph.bodies if body not in order]
     if loose:
-        raise broken(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
-    closures = tuple(link for link in graph.links if id(link) not in chosen)
+        raise file_error(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
+    closures = tuple(link for link in graph.links if id(link) not in in_tree)
     return replace(
         graph, bodies={body: graph.bodies[body] for body in order}, joints=tuple(joints), closures=closures
     )
@@ -66,17 +67,17 @@ def _rank(link: Link, coupled: Collection[str]) -> int:
 
 def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
     """Joints of a tree in the order of the file as far as it goes, each from the body nearer to the base."""
-    placed = {BASE} | ({graph.floating} if graph.floating is not None else set())
+    reached = {BASE} | ({graph.floating} if graph.floating is not None else set())
     left, joints = list(links), []
     while left:
-        ready = [k for k, link in enumerate(left) if (link.parent in placed) != (link.child in placed)]
+        ready = [k for k, link in enumerate(left) if (link.parent in reached) != (link.child in reached)]
         if not ready:
             break
         for k in ready:
             link = left[k]
-            outwards = link if link.parent in placed else link.reversed()
+            outwards = link if link.parent in reached else link.reversed()
             joints.append(outwards)
-            placed.add(outwards.child)
+            reached.add(outwards.child)
         left = [link for k, link in enumerate(left) if k not in ready]
     return joints
 

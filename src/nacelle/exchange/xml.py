@@ -18,8 +18,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from nacelle.errors import DescriptionError, shortened
-from nacelle.exchange.graph import Solid, broken
+from nacelle.exchange.graph import Solid
 from nacelle.files import why_unread
+from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -66,7 +67,7 @@ class Element:
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         """An error at the place of the element."""
-        return broken(self.file, message, hint, self.line, self.column)
+        return file_error(self.file, message, hint, self.line, self.column)
 
     def require_sound(self, besides: Collection[str] = ()) -> None:
         """Refuse attributes that are empty or have a number that no robot has: not finite, or beyond 1e12.
@@ -97,13 +98,27 @@ def read_xml(path: Path) -> Element:
     Raises:
         DescriptionError: if it cannot be read, is no XML, or declares a document type.
     """
+    return parsed(read_bytes(path, "MJCF, URDF or SDF file", _LARGEST), str(path))
+
+
+def read_bytes(path: Path, what: str, largest: int) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: the file.
+        what: it should be, for the message.
+        largest: how many bytes it may have.
+
+    Raises:
+        DescriptionError: if it cannot be read or has more.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "MJCF, URDF or SDF file")) from None
-    if len(data) > _LARGEST:
-        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
-    return parsed(data, str(path))
+        raise file_error(str(path), *why_unread(path, error, what)) from None
+    if len(data) > largest:
+        raise file_error(str(path), f"the file has {len(data)} bytes, more than a robot needs ({largest})")
+    return data
 
 
 def parsed(data: bytes, file: str) -> Element:
@@ -112,8 +127,8 @@ def parsed(data: bytes, file: str) -> Element:
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
-        words = expat.ErrorString(error.code)
-        raise broken(file, f"this is no XML: {words}", "", error.lineno, error.offset + 1) from None
+        message = expat.ErrorString(error.code)
+        raise file_error(file, f"this is no XML: {message}", "", error.lineno, error.offset + 1) from None
     return reader.roots[0]
 
 
@@ -129,13 +144,12 @@ class _Reader:
         self.parser.CharacterDataHandler = self.characters
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
-        place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-        return broken(self.file, message, hint, *place)
+        position = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        return file_error(self.file, message, hint, *position)
 
     def doctype(self, *_: object) -> None:
         raise self.fault(
-            "a document type is declared, which could define entities without bound",
-            "remove <!DOCTYPE ...>",
+            "a document type is declared, which could define entities without bound", "remove <!DOCTYPE ...>"
         )
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -143,9 +157,9 @@ class _Reader:
         if self.count > _MOST or len(self.open) >= _DEEPEST:
             raise self.fault(f"more than {_MOST} elements, or more than {_DEEPEST} within each other")
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-        made = Element(tag, dict(attributes), self.file, line, column)
-        (self.open[-1].children if self.open else self.roots).append(made)
-        self.open.append(made)
+        element = Element(tag, dict(attributes), self.file, line, column)
+        (self.open[-1].children if self.open else self.roots).append(element)
+        self.open.append(element)
 
     def characters(self, data: str) -> None:
         if data.strip():
@@ -166,11 +180,11 @@ def with_includes(root: Element, folder: Path) -> Element:
     return root
 
 
-def _include(element: Element, folder: Path, seen: set[Path]) -> None:
+def _include(element: Element, folder: Path, included: set[Path]) -> None:
     children: list[Element] = []
     for child in element.children:
         if child.tag != "include":
-            _include(child, folder, seen)
+            _include(child, folder, included)
             children.append(child)
             continue
         path = (folder / child.get("file")).resolve()
@@ -179,13 +193,13 @@ def _include(element: Element, folder: Path, seen: set[Path]) -> None:
                 f"the included file {child.get('file')!r} is outside of the robot's folder",
                 "copy it beside the file that includes it",
             )
-        if path in seen:
+        if path in included:
             raise child.fault(f"the file {child.get('file')!r} is included twice")
         if not path.is_file():
             raise child.fault(f"there is no file {child.get('file')!r} to include")
-        seen.add(path)
+        included.add(path)
         inner = read_xml(path)
-        _include(inner, folder, seen)
+        _include(inner, folder, included)
         children += inner.children
     element.children = children
 
@@ -232,9 +246,9 @@ def finite_numbers(element: Element, text: str, count: int, what: str, most: flo
     Raises:
         DescriptionError: at the element, if they are not.
     """
-    words = text.split()
+    numbers = text.split()
     try:
-        values = np.array([float(word) for word in words])
+        values = np.array([float(word) for word in numbers])
     except ValueError:
         values = np.array([math.nan])
     if len(values) != count or not np.all(np.isfinite(values)):

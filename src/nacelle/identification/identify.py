@@ -115,11 +115,11 @@ class Identification(Drawn):
     def words(self) -> list[str]:
         """What is not trustworthy, in plain words."""
         estimator = self.estimator
-        said = [self.fit.misfit] if self.fit.misfit else []
-        said += [str(finding.problem(part.file)) for part in self.findings for finding in part]
-        said += [f"{part.file}: not checked: {words}" for part in self.findings for words in part.skipped]
+        notes = [self.fit.misfit] if self.fit.misfit else []
+        notes += [str(finding.problem(part.file)) for part in self.findings for finding in part]
+        notes += [f"{part.file}: not checked: {reason}" for part in self.findings for reason in part.skipped]
         prepared = self.samples[0].preparation
-        said.append(
+        notes.append(
             f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "
             f"of {prepared.decimation} samples kept after filtering, instruments from the "
             f"{prepared.instruments} motion; "
@@ -127,7 +127,7 @@ class Identification(Drawn):
         )
         equations = estimator.regression_.count * len(estimator.regression_.rows)
         if equations < _FEW * len(self.base):
-            said.append(
+            notes.append(
                 f"{equations} equations are few for {len(self.base)} base parameters: deviations are rough; "
                 "record longer"
             )
@@ -135,37 +135,37 @@ class Identification(Drawn):
         if np.any(shaking):
             most = int(np.argmax(shaking))
             unit = "rad/s" if self.robot.revolute_actuators[most] else "m/s"
-            said.append(
+            notes.append(
                 f"forces shake {self.robot.actuators[most].name} by {shaking[most]:.2g} {unit} beyond the "
                 "encoders' filter, and rates contain that: less noise of the encoders, or a softer "
                 "controller, would make dry friction more certain"
             )
         if self.excitation != "good":
-            said.append(
+            notes.append(
                 f"the excitation is {self.excitation}: the condition of the scaled regressor is "
                 f"{estimator.condition_:.0f}, below {_FAIR:.0f} would be good (`nacelle excite`)"
             )
         if estimator.not_excited_:
-            said.append("not excited at all, so left as described: " + ", ".join(estimator.not_excited_))
+            notes.append("not excited at all, so left as described: " + ", ".join(estimator.not_excited_))
         missing = [name for name in estimator.unidentified_ if name not in estimator.not_excited_]
         if missing:
-            said.append("not identified, the deviation is as large as the parameter: " + ", ".join(missing))
+            notes.append("not identified, the deviation is as large as the parameter: " + ", ".join(missing))
         if estimator.weak_:
-            said.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
-        said += [
-            f"{one} and {other} are known together only (correlation {value:.3f})"
-            for one, other, value in self.tied()[:10]
+            notes.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
+        notes += [
+            f"{first} and {second} are known together only (correlation {value:.3f})"
+            for first, second, value in self.tied()[:10]
         ]
         distance = self._distance()
         if distance is not None and distance > 1e-3:
             bodies = (
                 f"; at the boundary: {', '.join(self.consistent.active)}" if self.consistent.active else ""
             )
-            said.append(
+            notes.append(
                 f"no robot has exactly the ordinary estimates: the nearest that has is {distance:.2g} "
                 f"standard deviations away{bodies}"
             )
-        return said
+        return notes
 
     def _distance(self) -> float | None:
         try:
@@ -178,8 +178,8 @@ class Identification(Drawn):
         correlation = self.estimator.correlation_
         names = self.base.names
         pairs = np.argwhere(np.triu(np.abs(correlation) > _TIED, 1))
-        listed = [(names[i], names[j], float(correlation[i, j])) for i, j in pairs]
-        return sorted(listed, key=lambda pair: -abs(pair[2]))
+        correlated = [(names[i], names[j], float(correlation[i, j])) for i, j in pairs]
+        return sorted(correlated, key=lambda pair: -abs(pair[2]))
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -253,29 +253,16 @@ def identify(
     estimator = _estimator(method, prior)
     if estimator.parameters is None:
         estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
-    several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    runs = [measurements] if isinstance(measurements, Measurement) else list(measurements)
     findings = []
-    for measurement in several:
-        found = (
+    for measurement in runs:
+        result = (
             check_measurement(measurement) if "all" not in allow else Findings(measurement.source.file, ())
         )
-        raise_for(found, allow)
-        findings.append(found)
-    samples = prepare(several, preparation)
+        result.raise_for_errors(allow)
+        findings.append(result)
+    samples = prepare(runs, preparation)
     return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
-
-
-def raise_for(findings: Findings, allow: Sequence[str]) -> None:
-    """Refuse data with faults that are not allowed.
-
-    Raises:
-        MeasurementError: with all of them.
-        IdentificationError: if there is no such kind of fault.
-    """
-    try:
-        findings.raise_for_errors(allow)
-    except ValueError as error:
-        raise IdentificationError(str(error)) from None
 
 
 def raise_for_misfit(fit: Validation, allow: Sequence[str] = ()) -> None:

@@ -152,11 +152,11 @@ class Validation(Drawn):
 
     def words(self) -> list[str]:
         """What the numbers say, in plain words."""
-        said = []
+        notes = []
         for k, row in enumerate(self.rows):
             ratio, relative = float(self.ratio[k]), float(self.relative[k])
             if np.isfinite(ratio) and ratio <= AT_FLOOR:
-                said.append(f"{row}: predicted down to the noise ({ratio:.2f} of its floor)")
+                notes.append(f"{row}: predicted down to the noise ({ratio:.2f} of its floor)")
                 continue
             quality = "predicted well" if relative <= np.sqrt(1.0 - WELL) else "predicted poorly"
             times = f", {ratio:.1f} times the noise" if np.isfinite(ratio) else ""
@@ -165,8 +165,8 @@ class Validation(Drawn):
                 if self.whiteness[k] < 0.01
                 else ""
             )
-            said.append(f"{row}: {quality}, {100.0 * relative:.1f} % of the force is left{times}{memory}")
-        return said
+            notes.append(f"{row}: {quality}, {100.0 * relative:.1f} % of the force is left{times}{memory}")
+        return notes
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -268,7 +268,7 @@ class RobotData:
     def all_names(self) -> tuple[str, ...]:
         """Names of the robot and of its bodies, joints, legs and actuators, which its hash leaves out."""
         parts = (self.bodies, self.joints, self.legs, self.actuators)
-        return (self.name, *(part.name for listed in parts for part in listed))
+        return (self.name, *(part.name for group in parts for part in group))
 
     @cached_property
     def hash(self) -> str:

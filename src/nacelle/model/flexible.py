@@ -132,9 +132,11 @@ class Beam:
     @cached_property
     def inertia(self) -> Array:
         """Ten parameters (10,) of the undeformed beam with its tips, about the body's frame, in its axes."""
-        own = self.density * self.length
+        rho_l = self.density * self.length
         bend = self.mass * self.length**2 / 12.0
-        I = np.diag([own * (self.section.Iy + self.section.Iz), own * self.section.Iy, own * self.section.Iz])
+        I = np.diag(
+            [rho_l * (self.section.Iy + self.section.Iz), rho_l * self.section.Iy, rho_l * self.section.Iz]
+        )
         total = parameters_from_com(
             self.mass, np.array([self.length / 2.0, 0.0, 0.0]), I + np.diag([0.0, bend, bend])
         )
@@ -248,13 +250,13 @@ def _joints_at_ends(
     return (inward, *(j for j in others if parts[j] <= 0.5)), tuple(j for j in others if parts[j] > 0.5)
 
 
-def _axes(body: Body, x: Array, given: Any) -> Array:
+def _axes(body: Body, x: Array, wanted_y: Any) -> Array:
     """Axes of a beam along x, in the body's frame; exact where they are the body's own."""
-    candidates = [np.array(given, dtype=float)] if given is not None else [np.eye(3)[1], np.eye(3)[2]]
+    candidates = [np.array(wanted_y, dtype=float)] if wanted_y is not None else [np.eye(3)[1], np.eye(3)[2]]
     for y in candidates:
         across = y - x * float(x @ y)
         size = float(np.linalg.norm(across))
-        if size > 0.1 or (given is not None and size > 1e-6):
+        if size > 0.1 or (wanted_y is not None and size > 1e-6):
             across = across / size
             return np.round(np.stack([x, across, np.cross(x, across)], axis=1), 16) + 0.0
     raise BeamError(body, "beam", "the direction y of its section is along the beam", "give another 'y'")
@@ -290,33 +292,33 @@ def mismatches(robot: Robot) -> list[Mismatch]:
             message = f"body {body.name!r} cannot be a flexible link: {error.message}"
             wrong.append(Mismatch(index, error.key, message, error.hint, "warning"))
             continue
-        wrong += [Mismatch(index, *words) for words in _different(body, beam)]
+        wrong += [Mismatch(index, *mismatch) for mismatch in _different(body, beam)]
     return wrong
 
 
 def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
-    given, own = np.array(body.inertia, dtype=float), beam.inertia
+    given_ten, ten = np.array(body.inertia, dtype=float), beam.inertia
     what = f"density x area x length of body {body.name!r}"
     advice = (
         "a beam is straight and uniform, neither curved nor tapered; what is beside it are "
         "'beam: {tips: ...}'"
     )
-    if abs(given[0] - own[0]) > MISMATCH * own[0]:
+    if abs(given_ten[0] - ten[0]) > MISMATCH * ten[0]:
         yield (
             "mass",
-            f"the mass is {given[0]:.6g} kg, {what} is {own[0]:.6g} kg",
+            f"the mass is {given_ten[0]:.6g} kg, {what} is {ten[0]:.6g} kg",
             f"leave mass, com and inertia out; {advice}",
         )
         return
-    shift = given[1:4] / given[0] - own[1:4] / own[0]
+    shift = given_ten[1:4] / given_ten[0] - ten[1:4] / ten[0]
     if float(np.linalg.norm(shift)) > MISMATCH * beam.length:
-        place = " ".join(f"{value:.6g}" for value in own[1:4] / own[0])
-        yield "com", f"the centre of mass of body {body.name!r} is not that of its beam, {place} m", advice
+        centre = " ".join(f"{value:.6g}" for value in ten[1:4] / ten[0])
+        yield "com", f"the centre of mass of body {body.name!r} is not that of its beam, {centre} m", advice
         return
-    moments, wanted = inertia_about_com(given), inertia_about_com(own)
+    moments, wanted = inertia_about_com(given_ten), inertia_about_com(ten)
     if float(np.max(np.abs(moments - wanted))) > MISMATCH * float(np.max(np.abs(wanted))):
-        words = " ".join(f"{value:.6g}" for value in np.diag(wanted))
-        yield "inertia", f"the inertia of body {body.name!r} is not that of its beam, {words} kg m^2", advice
+        text = " ".join(f"{value:.6g}" for value in np.diag(wanted))
+        yield ("inertia", f"the inertia of body {body.name!r} is not that of its beam, {text} kg m^2", advice)
 
 
 def without_wrong_beams(robot: Robot) -> Robot:

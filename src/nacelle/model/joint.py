@@ -279,7 +279,7 @@ class Joint:
 
     def is_loaded(self, number: int) -> bool:
         """Whether a force along an axis depends on its coordinate: of a spring, or of an end stop."""
-        return any(listed and listed[number] is not None for listed in (self.springs, self.stops))
+        return any(forces and forces[number] is not None for forces in (self.springs, self.stops))
 
     def centre(self, number: int) -> float:
         """Angle (rad) about which the angle of an axis is read: of those a turn apart the nearest to it.
@@ -331,16 +331,16 @@ _T = TypeVar("_T")
 def with_other_order(joint: Joint) -> Joint:
     """A C5 joint as one of the other kind: u, v, rotation (planar-spherical) or rotation, u, v."""
     if joint.kind is JointKind.PLANAR_SPHERICAL:
-        other, axes, coordinates = JointKind.SPHERICAL_PLANAR, 2, 2
+        other_kind, axes, coordinates = JointKind.SPHERICAL_PLANAR, 2, 2
     else:
-        other, axes, coordinates = JointKind.PLANAR_SPHERICAL, 1, 4
+        other_kind, axes, coordinates = JointKind.PLANAR_SPHERICAL, 1, 4
 
     def moved(entries: tuple[_T, ...], count: int = axes) -> tuple[_T, ...]:
         return (*entries[count:], *entries[:count])
 
     return replace(
         joint,
-        kind=other,
+        kind=other_kind,
         friction=moved(joint.friction),
         springs=moved(joint.springs),
         stops=moved(joint.stops),

@@ -151,15 +151,15 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     Raises:
         ParameterError: if there are not as many as the robot has, or one is not finite.
     """
-    own = linear_parameters(robot)
-    given = np.asarray(values, dtype=float)
-    if given.shape != (len(own),):
+    linear = linear_parameters(robot)
+    vector = np.asarray(values, dtype=float)
+    if vector.shape != (len(linear),):
         raise ParameterError(
-            f"the vector has shape {given.shape}, the linear parameters of {robot.name} are {len(own)}"
+            f"the vector has shape {vector.shape}, the linear parameters of {robot.name} are {len(linear)}"
         )
-    bad = np.flatnonzero(~np.isfinite(given))
+    bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
-        raise ParameterError(f"{own.names[int(bad[0])]} is not finite: {given[bad[0]]}")
+        raise ParameterError(f"{linear.names[int(bad[0])]} is not finite: {vector[bad[0]]}")
 
     def spring(old: Spring, stiffness: float, preload: float) -> Spring:
         return Spring(stiffness, preload / stiffness if stiffness else old.rest)
@@ -171,7 +171,7 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     def stop(old: Stop, stiffness: float) -> Stop:
         return Stop(stiffness, old.damping * (stiffness / old.stiffness))
 
-    return _written(robot, given.tolist(), _Made(spring, stop, line))
+    return _written(robot, vector.tolist(), _Made(spring, stop, line))
 
 
 def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None) -> Robot:
@@ -211,20 +211,22 @@ class _Made(NamedTuple):
     line: Callable[[LineSpring, Any, Any], LineSpring]
 
 
-def _written(robot: Robot, values: list[Any], made: _Made) -> Robot:
+def _written(robot: Robot, values: list[Any], rebuild: _Made) -> Robot:
     """Put values, floats or forms, in the place of the linear parameters."""
     count = len(robot.parameter_names(*_GROUPS))
-    moved = robot.parameters.write(robot, values[:count], *_GROUPS, symbolic=True)
+    changed = robot.parameters.write(robot, values[:count], *_GROUPS, symbolic=True)
     remaining = iter(values[count:])
     joints: list[Joint] = []
-    for index, joint in enumerate(moved.joints):
+    for index, joint in enumerate(changed.joints):
         if has_rotor(robot, index):
             joint = dataclasses.replace(joint, rotor_inertia=next(remaining))
-        springs = tuple(old and made.spring(old, next(remaining), next(remaining)) for old in joint.springs)
-        stops = tuple(old and made.stop(old, next(remaining)) for old in joint.stops)
+        springs = tuple(
+            old and rebuild.spring(old, next(remaining), next(remaining)) for old in joint.springs
+        )
+        stops = tuple(old and rebuild.stop(old, next(remaining)) for old in joint.stops)
         joints.append(dataclasses.replace(joint, springs=springs, stops=stops))
     lines = tuple(
-        dataclasses.replace(made.line(old, next(remaining), next(remaining)), damping=next(remaining))
+        dataclasses.replace(rebuild.line(old, next(remaining), next(remaining)), damping=next(remaining))
         for old in robot.springs
     )
     dampers = tuple(dataclasses.replace(old, damping=next(remaining)) for old in robot.dampers)
@@ -233,5 +235,5 @@ def _written(robot: Robot, values: list[Any], made: _Made) -> Robot:
         for old in robot.torsion_springs
     )
     return dataclasses.replace(
-        moved, joints=tuple(joints), springs=lines, dampers=dampers, torsion_springs=torsion
+        changed, joints=tuple(joints), springs=lines, dampers=dampers, torsion_springs=torsion
     )

@@ -91,11 +91,11 @@ class ParameterLayout:
 
 def _geometry(robot: RobotData, take: Take) -> Changes:
     def frame(joint: Joint, side: str) -> Pose:
-        own: Pose = getattr(joint, f"frame_{side}")
-        numbers = zip(_FRAME_NAMES, (*np.ravel(own.R), *own.p), strict=True)
-        taken = [take(f"{joint.name}.{side}.{name}", value) for name, value in numbers]
+        pose: Pose = getattr(joint, f"frame_{side}")
+        numbers = zip(_FRAME_NAMES, (*np.ravel(pose.R), *pose.p), strict=True)
+        entries = [take(f"{joint.name}.{side}.{name}", value) for name, value in numbers]
         # Beside symbols there are frames, or parts of them, that are numbers as before.
-        return Pose(pack(taken[:9]).reshape(3, 3), pack(taken[9:]))
+        return Pose(pack(entries[:9]).reshape(3, 3), pack(entries[9:]))
 
     def point(spring: LineSpring, k: int) -> Array:
         prefix = f"springs.{spring.name}.{('first', 'second')[k]}"
@@ -142,8 +142,8 @@ def _require_rotations(robot: RobotData) -> None:
 
 
 def _with_ten(part: _Part, prefix: str, take: Take) -> _Part:
-    named = zip(INERTIA_NAMES, part.inertia, strict=True)
-    return replace(part, inertia=tuple(take(f"{prefix}.{name}", value) for name, value in named))
+    entries = zip(INERTIA_NAMES, part.inertia, strict=True)
+    return replace(part, inertia=tuple(take(f"{prefix}.{name}", value) for name, value in entries))
 
 
 def _inertia(robot: RobotData, take: Take) -> Changes:
@@ -175,8 +175,8 @@ def _drive(robot: RobotData, take: Take) -> Changes:
 
     def torsion(spring: TorsionSpring) -> TorsionSpring:
         prefix = f"torsion_springs.{spring.name}"
-        named = zip(spring.stiffness_names, spring.stiffness, strict=True)
-        stiffness = tuple(take(f"{prefix}.{name}", value) for name, value in named)
+        entries = zip(spring.stiffness_names, spring.stiffness, strict=True)
+        stiffness = tuple(take(f"{prefix}.{name}", value) for name, value in entries)
         return changed(replace(spring, stiffness=stiffness), prefix, "rest")
 
     driven, joints = {actuator.joint for actuator in robot.actuators}, []
@@ -214,14 +214,14 @@ _WALKS: dict[str, Callable[[RobotData, Take], Changes]] = dict(
 
 def _listed(robot: RobotData, group: str) -> list[tuple[str, Any]]:
     """Names and values of the numbers of a group."""
-    listed: list[tuple[str, Any]] = []
+    entries: list[tuple[str, Any]] = []
 
     def take(name: str, value: Any) -> Any:
-        listed.append((name, value))
+        entries.append((name, value))
         return value
 
     _WALKS[group](robot, take)
-    return listed
+    return entries
 
 
 # ---- the free numbers of a robot: what may be given at run time, by groups
@@ -263,7 +263,7 @@ class Numbers:
     def chosen(self, groups: tuple[str, ...]) -> list[int]:
         """Places of the numbers of some groups, in the order of the groups."""
         order = self.parameters.chosen(groups)
-        return [k for group in order for k, own in enumerate(self.record.groups) if own == group]
+        return [k for group in order for k, own_group in enumerate(self.record.groups) if own_group == group]
 
     def entries(self, vector: Any, *groups: str) -> list[Any]:
         """All numbers of the robot with other scalars for the free ones of some groups; floats, symbols, ...
@@ -272,21 +272,21 @@ class Numbers:
             vector: floats, traced symbols or other scalars.
             groups: what is given; the numbers of other groups stay.
         """
-        places = self.chosen(groups)
-        given = np.asarray(vector, dtype=object)
-        if given.shape != (len(places),):
+        indices = self.chosen(groups)
+        scalars_given = np.asarray(vector, dtype=object)
+        if scalars_given.shape != (len(indices),):
             raise ParameterError(
-                f"the vector has shape {given.shape}, the free numbers of {self.robot.name} "
-                f"({', '.join(self.parameters.chosen(groups))}) are {len(places)}"
+                f"the vector has shape {scalars_given.shape}, the free numbers of {self.robot.name} "
+                f"({', '.join(self.parameters.chosen(groups))}) are {len(indices)}"
             )
         scalars: list[Any] = list(self.record.values)
-        for k, value in zip(places, given.tolist(), strict=True):
+        for k, value in zip(indices, scalars_given.tolist(), strict=True):
             scalars[k] = value
-        made = self.record.program.evaluate(scalars)
+        evaluated = self.record.program.evaluate(scalars)
         # What does not depend on the numbers given stays as it is, in its last bit too.
-        moving = self._moving(places)
-        own = self.parameters.entries(self.robot)
-        return [made[k] if k in moving else value for k, value in enumerate(own)]
+        moving = self._moving(indices)
+        present = self.parameters.entries(self.robot)
+        return [evaluated[k] if k in moving else value for k, value in enumerate(present)]
 
     def changed(self, vector: Any, *groups: str) -> tuple[Array, Record]:
         """All numbers of the robot and the record, with other values for the free ones of some groups.
@@ -316,41 +316,41 @@ class Numbers:
             "forward",
         )
         rows, columns = whole.outputs[1].shape
-        places = self.chosen(groups)
+        indices = self.chosen(groups)
         flat = whole.roots[rows:]
-        kept = [flat[i * columns + k] for i in range(rows) for k in places]
-        outputs = (Variable("jacobian", (rows, len(places))),)
-        return linear("numbers_jacobian", graph, program.inputs, outputs, kept)
+        entries = [flat[i * columns + k] for i in range(rows) for k in indices]
+        outputs = (Variable("jacobian", (rows, len(indices))),)
+        return linear("numbers_jacobian", graph, program.inputs, outputs, entries)
 
     def jacobian(self, *groups: str) -> Array:
         """The derivatives (entries, numbers), at the robot's numbers."""
         values = self.jacobian_program(*groups).evaluate(list(self.record.values))
         return np.array(values, dtype=float).reshape(len(self.record.entries), -1)
 
-    def _moving(self, places: list[int]) -> set[int]:
+    def _moving(self, indices: list[int]) -> set[int]:
         """Numbers of the robot that depend on some of the free ones."""
-        chosen, moves = set(places), []
+        index_set, moves = set(indices), []
         for op, *operands in self.record.program.code:
             if op in ("const", "input"):
-                moves.append(op == "input" and operands[0] in chosen)
+                moves.append(op == "input" and operands[0] in index_set)
             else:
                 moves.append(any(moves[k] for k in operands))
-        return {place for place, k in enumerate(self.record.program.results) if moves[k]}
+        return {entry for entry, k in enumerate(self.record.program.results) if moves[k]}
 
 
 def numbers_of(robot: RobotData, parameters: ParameterLayout) -> Numbers:
     """The free numbers of a robot."""
-    own, names = parameters.read(robot).tolist(), parameters.names()
+    values, names = parameters.read(robot).tolist(), parameters.names()
     record = None if robot.declaration is None else robot.declaration.record
     described: dict[str, tuple[float, int]] = {}
     if record is not None:
-        made = record.program.evaluate(list(record.values))
-        described = {name: (float(made[k]), k) for k, name in enumerate(record.entries)}
+        evaluated = record.program.evaluate(list(record.values))
+        described = {name: (float(evaluated[k]), k) for k, name in enumerate(record.entries)}
         if record.entries == names and all(
-            _same(described[name][0], value) for name, value in zip(names, own, strict=True)
+            _same(described[name][0], value) for name, value in zip(names, values, strict=True)
         ):
             return Numbers(robot, parameters, record)
-    return Numbers(robot, parameters, _completed(parameters, own, record, described))
+    return Numbers(robot, parameters, _completed(parameters, values, record, described))
 
 
 def _completed(
@@ -364,11 +364,11 @@ def _completed(
     graph, roots = graph_of(record.program if record is not None else empty)
     free = [] if record is None else list(zip(record.names, record.groups, record.values, strict=True))
     results = []
-    own = iter(values)
+    remaining = iter(values)
     for group in GROUPS:
         for name in parameters.names(group):
-            value, (made, k) = next(own), described.get(name, (0.0, -1))
-            if k >= 0 and _same(made, value):
+            value, (described_value, k) = next(remaining), described.get(name, (0.0, -1))
+            if k >= 0 and _same(described_value, value):
                 results.append(roots[k])
             elif value == 0.0 or (group == "geometry" and name.rpartition(".")[2].startswith("R")):
                 results.append(graph.const(value))

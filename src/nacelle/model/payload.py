@@ -57,11 +57,11 @@ def with_payload(
         raise ParameterError("payload: " + "; ".join(_words(e) for e in errors.errors())) from None
     pose = frame @ spec.at.pose()
     ten = transform_parameters(pose.R, pose.p, spec.ten())
-    taken = {load.name for load in robot.payload}
+    names_in_use = {load.name for load in robot.payload}
     if name is None:
-        names = ["payload", *(f"payload-{k}" for k in range(2, len(taken) + 3))]
-        name = next(free for free in names if free not in taken)
-    elif name in taken:
+        names = ["payload", *(f"payload-{k}" for k in range(2, len(names_in_use) + 3))]
+        name = next(free for free in names if free not in names_in_use)
+    elif name in names_in_use:
         raise ParameterError(f"{robot.name} has a payload {name!r} already")
     load = Payload(name, body, tuple(float(value) for value in ten))
     return dataclasses.replace(robot, payload=(*robot.payload, load))
@@ -82,10 +82,10 @@ def carrying(robot: Robot, *payloads: str) -> Robot:
     described = {load.name: load for load in robot.payload}
     wanted = [text.strip() for text in payloads if _is_name(text.strip(), described)]
     if wanted:
-        kept = tuple(load for name, load in described.items() if name in wanted)
-        if kept and "none" in wanted and "none" not in described:
+        loads = tuple(load for name, load in described.items() if name in wanted)
+        if loads and "none" in wanted and "none" not in described:
             raise ParameterError("payload none and others by name: name those that are wanted")
-        robot = dataclasses.replace(robot, payload=kept)
+        robot = dataclasses.replace(robot, payload=loads)
     for text in payloads:
         if not _is_name(text.strip(), described):
             robot = with_payload(robot, **_read(text, described))
@@ -99,7 +99,7 @@ def _is_name(text: str, described: Mapping[str, Payload]) -> bool:
 
 def _read(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
     """The arguments of `with_payload` that a text gives."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for part in text.split(";"):
         key, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign:
@@ -109,14 +109,14 @@ def _read(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
                 raise ParameterError(f"there is no payload {value!r}; {did_you_mean(value, names)}")
         if key not in KEYS:
             raise ParameterError(f"no {key!r}; {did_you_mean(key, KEYS)}")
-        if key in given:
+        if key in arguments:
             raise ParameterError(f"{key} is given twice")
         if not value:
             raise ParameterError(f"{key} has no value; write for example 'mass=2kg'")
-        given[key] = value
-    if "mass" not in given:
+        arguments[key] = value
+    if "mass" not in arguments:
         raise ParameterError("it has no mass; write for example 'mass=2kg; com=0 0 50 mm'")
-    return given
+    return arguments
 
 
 def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
@@ -148,5 +148,5 @@ def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
 def _words(error: Any) -> str:
     """One fault of a payload, on one line."""
     message, hint = message_and_hint(error)
-    place = ".".join(str(part) for part in error["loc"])
-    return f"{place}: {message}" + (f" ({hint})" if hint else "")
+    path = ".".join(str(part) for part in error["loc"])
+    return f"{path}: {message}" + (f" ({hint})" if hint else "")

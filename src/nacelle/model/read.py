@@ -16,7 +16,7 @@ from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.version import NEWEST, problems_of_version
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import Failed, Node, Source, node_from_python
+from nacelle.model.source.node import Failed, Node, Source, file_error, node_from_python
 from nacelle.model.source.template import Expander
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import SI, check_default_units, units_for_bare_numbers
@@ -31,16 +31,12 @@ def read_file(path: str | Path) -> tuple[Robot, Source]:
     file = Path(path)
     try:
         if file.stat().st_size > 4_000_000:
-            raise _unreadable(file, "the file is too large for a description of a robot")
+            raise file_error(str(file), "the file is too large for a description of a robot")
         data = file.read_bytes()
     except OSError as error:
-        raise _unreadable(file, *why_unread(file, error, "YAML file")) from None
+        raise file_error(str(file), *why_unread(file, error, "YAML file")) from None
     robot, source = read_text(data, str(path))
     return replace(robot, folder=str(file.absolute().parent)), source
-
-
-def _unreadable(file: Path, message: str, hint: str = "") -> DescriptionError:
-    return DescriptionError([Problem(str(file), 0, 0, "", message, hint)])
 
 
 def read_text(text: str | bytes, file: str = "<text>") -> tuple[Robot, Source]:
@@ -112,8 +108,8 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
 
 def unique(problems: list[Problem]) -> list[Problem]:
     """Sort by place; problems that repeat at one place (a template's, once a leg) are kept once."""
-    seen: dict[tuple[int, int, str], Problem] = {}
+    first_at: dict[tuple[int, int, str], Problem] = {}
     for problem in problems:
         key = (problem.line, problem.column, problem.message if problem.line else str(problem))
-        seen.setdefault(key, problem)
-    return sorted(seen.values(), key=lambda p: (p.line, p.column))
+        first_at.setdefault(key, problem)
+    return sorted(first_at.values(), key=lambda p: (p.line, p.column))

@@ -162,19 +162,19 @@ def layout_of(motion: Motion) -> ReducedLayout:
     return ReducedLayout(motion)
 
 
-def _others(count: int, taken: slice | None) -> tuple[int, ...]:
+def _others(count: int, without_slice: slice | None) -> tuple[int, ...]:
     """All places but those of a slice."""
-    without = range(0) if taken is None else range(taken.start, taken.stop)
+    without = range(0) if without_slice is None else range(without_slice.start, without_slice.stop)
     return tuple(k for k in range(count) if k not in without)
 
 
 def _joined(
-    count: int, places: tuple[int, ...], linear: Array, rotation: slice | None, value: Array | None
+    count: int, indices: tuple[int, ...], linear: Array, rotation: slice | None, value: Array | None
 ) -> Array:
     """Put the parts of a reduced vector to their places."""
     batch = linear.shape[:-1] if value is None else np.broadcast_shapes(linear.shape[:-1], value.shape[:-1])
     result = np.empty((*batch, count))
-    result[..., places] = linear
+    result[..., indices] = linear
     if rotation is not None and value is not None:
         result[..., rotation] = value
     return result

@@ -43,16 +43,16 @@ class Robot(RobotData, Drawn):
             if not joint.is_coupling and not {joint.predecessor, joint.successor} <= ground:
                 joints.setdefault(joint.predecessor, []).append(joint.frame_predecessor.p)
                 joints.setdefault(joint.successor, []).append(joint.frame_successor.p)
-        points = {body: np.array(listed, dtype=float) for body, listed in joints.items()}
-        middle = {body: np.mean(listed, axis=0) for body, listed in points.items()}
+        points = {body: np.array(body_points, dtype=float) for body, body_points in joints.items()}
+        middle = {body: np.mean(body_points, axis=0) for body, body_points in points.items()}
         lengths = [0.0]
-        for listed in points.values():
-            lengths += [float(np.max(np.linalg.norm(listed - point, axis=1))) for point in listed]
+        for body_points in points.values():
+            lengths += [float(np.max(np.linalg.norm(body_points - point, axis=1))) for point in body_points]
         if BASE in middle and PLATFORM in middle and self.has_nacelle:
             there = self.reference.R @ middle[PLATFORM] + self.reference.p
             lengths.append(float(np.linalg.norm(there - middle[BASE])))
         largest = max(lengths)
-        farthest = max((float(np.max(np.abs(listed))) for listed in points.values()), default=0.0)
+        farthest = max((float(np.max(np.abs(body_points))) for body_points in points.values()), default=0.0)
         if largest > CANCELLED * farthest:
             return largest
         return max([0.0, *(self._gyration(body, middle[body]) for body in middle)]) or 1.0
@@ -65,12 +65,12 @@ class Robot(RobotData, Drawn):
         """
         if self.numeric is not self:
             return self.numeric.coordinate_rounding
-        places = [self.reference.p]
+        positions = [self.reference.p]
         ground = (BASE,) if self.has_nacelle else (BASE, PLATFORM)
         joints = [joint for joint in self.joints if not joint.is_coupling]
-        places += [joint.frame_predecessor.p for joint in joints if joint.predecessor in ground]
-        places += [joint.frame_successor.p for joint in joints if joint.successor in ground]
-        return float(np.finfo(float).eps * np.max(np.abs(places)) / self.size)
+        positions += [joint.frame_predecessor.p for joint in joints if joint.predecessor in ground]
+        positions += [joint.frame_successor.p for joint in joints if joint.successor in ground]
+        return float(np.finfo(float).eps * np.max(np.abs(positions)) / self.size)
 
     @cached_property
     def fastest_coupling(self) -> float:
@@ -142,8 +142,8 @@ class Robot(RobotData, Drawn):
             ParameterError: if the vector has the wrong length or is not finite.
         """
         entries, record = self.numbers.changed(vector, *groups)
-        moved = self.parameters.write(self, entries)
-        return dataclasses.replace(moved, declaration=record).alike
+        changed = self.parameters.write(self, entries)
+        return dataclasses.replace(changed, declaration=record).alike
 
     def with_number_symbols(self, symbols: Any, *groups: str) -> Robot:
         """Give the same robot with traced symbols in the place of its free numbers.

@@ -55,13 +55,13 @@ class SharingFault(NamedTuple):
 def sharing_faults(robot: RobotData, lists: Sequence[Sequence[str]]) -> list[SharingFault]:
     """What is wrong with lists of names of legs that share parameters; values are not compared."""
     legs = {leg.name: leg for leg in robot.legs}
-    faults, taken = [], set()
-    for i, listed in enumerate(lists):
-        names = [named_leg(text) for text in listed]
+    faults, known = [], set()
+    for i, group in enumerate(lists):
+        names = [named_leg(text) for text in group]
         for k, (name, mirrored) in enumerate(names):
             if name not in legs:
                 faults.append(SharingFault((i, k), f"no leg is called {name!r}", did_you_mean(name, legs)))
-            elif name in taken:
+            elif name in known:
                 faults.append(SharingFault((i, k), f"leg {name!r} is listed twice", "a leg is in one list"))
             elif k == 0 and mirrored:
                 hint = "write 'mirror' before the others"
@@ -72,22 +72,22 @@ def sharing_faults(robot: RobotData, lists: Sequence[Sequence[str]]) -> list[Sha
                 reason = structure_difference(robot, legs[names[0].name], legs[name])
                 if reason:
                     faults.append(SharingFault((i, k), reason, "legs that share parameters are built alike"))
-            taken.add(name)
+            known.add(name)
         if len(names) < 2:
             faults.append(SharingFault((i,), "a list of legs that share parameters has two legs or more"))
     return faults
 
 
-def structure_difference(robot: RobotData, first: Leg, other: Leg) -> str:
+def structure_difference(robot: RobotData, first: Leg, second: Leg) -> str:
     """Why legs have not the same bodies and joints, in words; empty if they have."""
-    own, others = _structure(robot, first), _structure(robot, other)
-    for (name, kind), (other_name, other_kind) in zip(own, others, strict=False):
+    parts, other_parts = _structure(robot, first), _structure(robot, second)
+    for (name, kind), (other_name, other_kind) in zip(parts, other_parts, strict=False):
         if name != other_name:
-            return f"{first.name} has {name!r} where {other.name} has {other_name!r}"
+            return f"{first.name} has {name!r} where {second.name} has {other_name!r}"
         if kind != other_kind:
-            return f"{name!r} is {kind} in {first.name} and {other_kind} in {other.name}"
-    if len(own) != len(others):
-        return f"{first.name} has {len(own)} bodies and joints, {other.name} has {len(others)}"
+            return f"{name!r} is {kind} in {first.name} and {other_kind} in {second.name}"
+    if len(parts) != len(other_parts):
+        return f"{first.name} has {len(parts)} bodies and joints, {second.name} has {len(other_parts)}"
     return ""
 
 

@@ -83,42 +83,39 @@ class Quantity:
     example: str
 
 
-def _quantity(name: str, dimension: Dimension, si: str, example: str) -> tuple[str, Quantity]:
-    return name, Quantity(name, dimension, si, example)
-
-
-QUANTITIES = dict(
-    (
-        _quantity("number", (0, 0, 0, 0, 0), "", "1.5"),
-        _quantity("length", (0, 1, 0, 0, 0), "m", "300 mm"),
-        _quantity("angle", (0, 0, 0, 0, 1), "rad", "20 deg"),
-        _quantity("mass", (1, 0, 0, 0, 0), "kg", "1.2 kg"),
-        _quantity("first moment", (1, 1, 0, 0, 0), "kg*m", "0.1 kg*m"),
-        _quantity("inertia", (1, 2, 0, 0, 0), "kg*m^2", "0.01 kg*m^2"),
-        _quantity("acceleration", (0, 1, -2, 0, 0), "m/s^2", "-9.81 m/s^2"),
-        _quantity("angular acceleration", (0, 0, -2, 0, 1), "rad/s^2", "50 rad/s^2"),
-        _quantity("speed", (0, 1, -1, 0, 0), "m/s", "2 m/s"),
-        _quantity("angular speed", (0, 0, -1, 0, 1), "rad/s", "300 rpm"),
-        _quantity("force", (1, 1, -2, 0, 0), "N", "50 N"),
-        _quantity("torque", (1, 2, -2, 0, 0), "N*m", "5 N*m"),
-        _quantity("stiffness", (1, 0, -2, 0, 0), "N/m", "2000 N/m"),
-        _quantity("angular stiffness", (1, 2, -2, 0, -1), "N*m/rad", "10 N*m/rad"),
-        _quantity("damping", (1, 0, -1, 0, 0), "N*s/m", "3 N*s/m"),
-        _quantity("angular damping", (1, 2, -1, 0, -1), "N*m*s/rad", "0.1 N*m*s/rad"),
-        _quantity("quadratic drag", (1, -1, 0, 0, 0), "N*s^2/m^2", "2 N*s^2/m^2"),
-        _quantity("angular quadratic drag", (1, 2, 0, 0, -2), "N*m*s^2/rad^2", "0.1 N*m*s^2/rad^2"),
-        _quantity("cubic drag", (1, -2, 1, 0, 0), "N*s^3/m^3", "2 N*s^3/m^3"),
-        _quantity("angular cubic drag", (1, 2, 1, 0, -3), "N*m*s^3/rad^3", "0.1 N*m*s^3/rad^3"),
-        _quantity("lead", (0, 1, 0, 0, -1), "m/rad", "10 mm/rev"),
-        _quantity("gear ratio per length", (0, -1, 0, 0, 1), "rad/m", "628 rad/m"),
-        _quantity("force constant", (1, 1, -2, -1, 0), "N/A", "40 N/A"),
-        _quantity("torque constant", (1, 2, -2, -1, 0), "N*m/A", "0.1 N*m/A"),
-        _quantity("pressure", (1, -1, -2, 0, 0), "Pa", "70 GPa"),
-        _quantity("density", (1, -3, 0, 0, 0), "kg/m^3", "2800 kg/m^3"),
-        _quantity("area", (0, 2, 0, 0, 0), "m^2", "4 mm^2"),
-        _quantity("second moment of area", (0, 4, 0, 0, 0), "m^4", "1.3 mm^4"),
+QUANTITIES = {
+    name: Quantity(name, dimension, si, example)
+    for name, dimension, si, example in (
+        ("number", (0, 0, 0, 0, 0), "", "1.5"),
+        ("length", (0, 1, 0, 0, 0), "m", "300 mm"),
+        ("angle", (0, 0, 0, 0, 1), "rad", "20 deg"),
+        ("mass", (1, 0, 0, 0, 0), "kg", "1.2 kg"),
+        ("first moment", (1, 1, 0, 0, 0), "kg*m", "0.1 kg*m"),
+        ("inertia", (1, 2, 0, 0, 0), "kg*m^2", "0.01 kg*m^2"),
+        ("acceleration", (0, 1, -2, 0, 0), "m/s^2", "-9.81 m/s^2"),
+        ("angular acceleration", (0, 0, -2, 0, 1), "rad/s^2", "50 rad/s^2"),
+        ("speed", (0, 1, -1, 0, 0), "m/s", "2 m/s"),
+        ("angular speed", (0, 0, -1, 0, 1), "rad/s", "300 rpm"),
+        ("force", (1, 1, -2, 0, 0), "N", "50 N"),
+        ("torque", (1, 2, -2, 0, 0), "N*m", "5 N*m"),
+        ("stiffness", (1, 0, -2, 0, 0), "N/m", "2000 N/m"),
+        ("angular stiffness", (1, 2, -2, 0, -1), "N*m/rad", "10 N*m/rad"),
+        ("damping", (1, 0, -1, 0, 0), "N*s/m", "3 N*s/m"),
+        ("angular damping", (1, 2, -1, 0, -1), "N*m*s/rad", "0.1 N*m*s/rad"),
+        ("quadratic drag", (1, -1, 0, 0, 0), "N*s^2/m^2", "2 N*s^2/m^2"),
+        ("angular quadratic drag", (1, 2, 0, 0, -2), "N*m*s^2/rad^2", "0.1 N*m*s^2/rad^2"),
+        ("cubic drag", (1, -2, 1, 0, 0), "N*s^3/m^3", "2 N*s^3/m^3"),
+        ("angular cubic drag", (1, 2, 1, 0, -3), "N*m*s^3/rad^3", "0.1 N*m*s^3/rad^3"),
+        ("lead", (0, 1, 0, 0, -1), "m/rad", "10 mm/rev"),
+        ("gear ratio per length", (0, -1, 0, 0, 1), "rad/m", "628 rad/m"),
+        ("force constant", (1, 1, -2, -1, 0), "N/A", "40 N/A"),
+        ("torque constant", (1, 2, -2, -1, 0), "N*m/A", "0.1 N*m/A"),
+        ("pressure", (1, -1, -2, 0, 0), "Pa", "70 GPa"),
+        ("density", (1, -3, 0, 0, 0), "kg/m^3", "2800 kg/m^3"),
+        ("area", (0, 2, 0, 0, 0), "m^2", "4 mm^2"),
+        ("second moment of area", (0, 4, 0, 0, 0), "m^4", "1.3 mm^4"),
     )
-)
+}
 
 
 def torsion_stiffness(degree: int) -> Quantity:

@@ -88,9 +88,9 @@ class _Writer:
             return self.robot.bodies[BASE].name
         if body not in self.leg_of:
             return self.nacelle_name(body)
-        own = self.leg_of[body]
-        short = self.local(self.robot.bodies[body].name, own)
-        return short if own == leg else f"{own}.{short}"
+        own_leg = self.leg_of[body]
+        short = self.local(self.robot.bodies[body].name, own_leg)
+        return short if own_leg == leg else f"{own_leg}.{short}"
 
     def joint_leg(self, index: int) -> str | None:
         for leg in self.chains:
@@ -146,8 +146,8 @@ class _Writer:
         data = {} if body.massless else _inertia(body.inertia)
         beam = body.beam or {}
         tips = {key: _inertia(ten) for key, ten in beam.get("tips", {}).items()}
-        given = {"section": body.section, "material": body.material, "beam": beam | _filled({"tips": tips})}
-        return data | _filled(given | {"spin": body.spin, "display": list(body.display)})
+        entries = {"section": body.section, "material": body.material, "beam": beam | _filled({"tips": tips})}
+        return data | _filled(entries | {"spin": body.spin, "display": list(body.display)})
 
     def joint(self, index: int, leg: str | None) -> dict[str, Any]:
         joint = self.robot.joints[index]
@@ -186,8 +186,8 @@ class _Writer:
         return data
 
     def coupling(self, index: int) -> dict[str, Any]:
-        (first, one), *others = self.robot.joints[index].terms
-        assert one == 1.0
+        (first, factor_of_first), *others = self.robot.joints[index].terms
+        assert factor_of_first == 1.0
         follows = {self.joint_name(j): -factor for j, factor in others}
         data: dict[str, Any] = {"joint": self.joint_name(first), "follows": follows}
         return data | ({"offset": offset} if (offset := self.robot.joints[index].offset) else {})

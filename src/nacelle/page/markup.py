@@ -50,12 +50,12 @@ def percent(part: float) -> str:
 
 def element(tag: str, *content: str, **attributes: str) -> str:
     """An element with content that is markup; attributes are escaped, `kind` is its class."""
-    listed = "".join(
+    attribute_text = "".join(
         f' {"class" if name == "kind" else name.replace("_", "-")}="{text(value)}"'
         for name, value in attributes.items()
         if value
     )
-    return f"<{tag}{listed}>{''.join(content)}</{tag}>"
+    return f"<{tag}{attribute_text}>{''.join(content)}</{tag}>"
 
 
 def paragraph(words: str, kind: str = "") -> str:
@@ -93,15 +93,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable
         heads.append(
             element("th", label.removesuffix(">") if kind == "number" else label, kind=kind, scope="col")
         )
-    listed = list(rows)
-    row_kinds = [*kinds] or [""] * len(listed)
+    all_rows = list(rows)
+    row_kinds = [*kinds] or [""] * len(all_rows)
     body = [
         element(
             "tr",
             *(element("td", cell, kind=kind) for cell, kind in zip(row, cell_kinds, strict=True)),
             kind=of,
         )
-        for row, of in zip(listed, row_kinds, strict=True)
+        for row, of in zip(all_rows, row_kinds, strict=True)
     ]
     whole = element("table", element("thead", element("tr", *heads)), element("tbody", *body))
     return element("div", whole, kind="wide")
@@ -211,5 +211,5 @@ def digest(code: str) -> str:
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
-def _read(place: str) -> str:
-    return files("nacelle.page").joinpath(place).read_text(encoding="utf-8")
+def _read(name: str) -> str:
+    return files("nacelle.page").joinpath(name).read_text(encoding="utf-8")

@@ -41,15 +41,15 @@ def span(*values: Array, around: float | None = None, room: float = 0.05) -> tup
         low, high = around - reach, around + reach
     if high > low:
         return low - room * (high - low), high + room * (high - low)
-    beside = 0.05 * abs(high) or 1.0
-    return low - beside, high + beside
+    margin = 0.05 * abs(high) or 1.0
+    return low - margin, high + margin
 
 
 def drawing(width: float, height: float, label: str, *content: str, kind: str = "") -> str:
     """A drawing of a size in pixels, which scales with the page; `label` says what it shows."""
     attributes = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}"'
-    shown = f' class="{text(kind)}"' if kind else ""
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}{shown}>{"".join(content)}</svg>'
+    class_text = f' class="{text(kind)}"' if kind else ""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}{class_text}>{"".join(content)}</svg>'
 
 
 def words_at(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
@@ -102,22 +102,22 @@ class ChartPanel:
     def down(self, y: Array | float) -> Array:
         """Pixels of values of the vertical axis, at most a pixel outside the frame."""
         part = (np.asarray(y, dtype=float) - self.y[0]) / (self.y[1] - self.y[0])
-        place = self.top + self.height * (1.0 - part)
-        return np.asarray(np.clip(place, self.top - 1.0, self.top + self.height + 1.0))
+        pixels = self.top + self.height * (1.0 - part)
+        return np.asarray(np.clip(pixels, self.top - 1.0, self.top + self.height + 1.0))
 
     def axes(self, *, x_label: str = "", y_label: str = "", numbers: bool = True) -> str:
         """Grid, frame, numbers and labels; without `numbers` the horizontal axis has none."""
         right, bottom = self.left + self.width, self.top + self.height
         parts = []
         for value in ticks(*self.x, most=max(5, int(self.width / 90.0))):
-            place = float(self.across(value))
-            parts.append(line(place, self.top, place, bottom, "grid"))
+            pixel = float(self.across(value))
+            parts.append(line(pixel, self.top, pixel, bottom, "grid"))
             if numbers:
-                parts.append(words_at(place, bottom + 14.0, number(value, 6), anchor="middle"))
+                parts.append(words_at(pixel, bottom + 14.0, number(value, 6), anchor="middle"))
         for value in ticks(*self.y, most=5):
-            place = float(self.down(value))
-            parts.append(line(self.left, place, right, place, "grid"))
-            parts.append(words_at(self.left - 6.0, place + 4.0, number(value, 6), anchor="end"))
+            pixel = float(self.down(value))
+            parts.append(line(self.left, pixel, right, pixel, "grid"))
+            parts.append(words_at(self.left - 6.0, pixel + 4.0, number(value, 6), anchor="end"))
         parts.append(box(self.left, self.top, right, bottom, "frame"))
         if x_label:
             parts.append(words_at(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
@@ -129,8 +129,8 @@ class ChartPanel:
         """A curve over runs of samples, with gaps between them; a run of one sample is a dot."""
         commands = []
         for run in parts:
-            places = _thinned(self.across(x[run]), self.down(y[run]))
-            points = [f"{a:.1f} {b:.1f}" for a, b in places]
+            pixels = _thinned(self.across(x[run]), self.down(y[run]))
+            points = [f"{a:.1f} {b:.1f}" for a, b in pixels]
             if points:
                 commands.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
         return element("path", kind=f"curve {kind}", d="".join(commands)) if commands else ""
@@ -204,17 +204,17 @@ def line_chart(
         24.0 + 18.0 * rows,
         width - 80.0,
         height,
-        span(*(one.x for one in series), room=0.0),
-        span(*(np.asarray(one.y, dtype=float) for one in series)),
+        span(*(curve.x for curve in series), room=0.0),
+        span(*(np.asarray(curve.y, dtype=float) for curve in series)),
     )
     parts = [legend, panel.axes(x_label=x, y_label=y)]
-    for k, one in enumerate(series):
-        places, values = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
-        finite = runs(np.isfinite(places) & np.isfinite(values))
-        parts.append(panel.curve(places, values, finite, _kind(k)))
+    for k, curve in enumerate(series):
+        abscissae, values = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
+        finite = runs(np.isfinite(abscissae) & np.isfinite(values))
+        parts.append(panel.curve(abscissae, values, finite, _kind(k)))
         for i in _marked(finite, k):
-            parts.append(marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
-    label = title or f"{y} over {x}: {', '.join(one.name for one in series)}"
+            parts.append(marker(float(panel.across(abscissae[i])), float(panel.down(values[i])), k))
+    label = title or f"{y} over {x}: {', '.join(curve.name for curve in series)}"
     chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
     caption = element("figcaption", text(title), kind="quiet") if title else ""
     return element("figure", element("div", chart, kind="wide"), caption)
@@ -232,24 +232,24 @@ def marker(x: float, y: float, k: int) -> str:
 
 def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
     """Names with samples of their lines in rows, and the number of rows; nothing for one without a name."""
-    named = [(k, one.name) for k, one in enumerate(series) if one.name]
+    labels = [(k, curve.name) for k, curve in enumerate(series) if curve.name]
     parts, left, row = [], 64.0, 0
-    for k, name in named:
-        shown = name if len(name) <= 60 else name[:57] + "..."
-        room = 46.0 + 6.2 * len(shown)
+    for k, name in labels:
+        label = name if len(name) <= 60 else name[:57] + "..."
+        room = 46.0 + 6.2 * len(label)
         if left > 64.0 and left + room > width:
             left, row = 64.0, row + 1
         at = 12.0 + 18.0 * row
         parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
         parts.append(marker(left + 14.0, at, k))
-        parts.append(words_at(left + 34.0, at + 4.0, shown))
+        parts.append(words_at(left + 34.0, at + 4.0, label))
         left += room
-    return "".join(parts), row + 1 if named else 0
+    return "".join(parts), row + 1 if labels else 0
 
 
-def runs(chosen: Array) -> list[slice]:
+def runs(mask: Array) -> list[slice]:
     """Runs of chosen samples, one after another."""
-    edges = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
+    edges = np.flatnonzero(np.diff(np.pad(np.asarray(mask, dtype=int), 1)))
     return [slice(int(first), int(after)) for first, after in edges.reshape(-1, 2)]
 
 
@@ -362,12 +362,12 @@ def _cross(x: float, y: float) -> str:
     return element("path", kind="mark", d=f"M{x - 6.0:.1f} {y:.1f}h12M{x:.1f} {y - 6.0:.1f}v12")
 
 
-def _cells(panel: ChartPanel, chosen: Array, x: MapAxis, y: MapAxis) -> str:
+def _cells(panel: ChartPanel, mask: Array, x: MapAxis, y: MapAxis) -> str:
     """Cells as one path, those side by side in a row together."""
     commands = []
-    for j, place in enumerate(y.places):
-        top, bottom = (float(panel.down(place + part * y.step)) for part in (0.5, -0.5))
-        for run in runs(chosen[:, j]):
+    for j, centre in enumerate(y.places):
+        top, bottom = (float(panel.down(centre + part * y.step)) for part in (0.5, -0.5))
+        for run in runs(mask[:, j]):
             left = float(panel.across(x.places[run.start] - 0.5 * x.step))
             right = float(panel.across(x.places[run.stop - 1] + 0.5 * x.step))
             commands.append(f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z")

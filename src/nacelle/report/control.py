@@ -7,7 +7,7 @@ against vision have a panel for each sweep.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -18,17 +18,13 @@ from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import new_figure
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.compared import chosen_rows, draw_rows
 from nacelle.report.results import names
 from nacelle.report.results.panels import axis_label
 from nacelle.report.results.quantity import TIME
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 # ---- closed loops
 
@@ -40,48 +36,45 @@ _DRAWN = 4
 _OFFSET = 0.12
 
 
+@picture
 def plot_runs(
+    paper: Paper,
     runs: ControlRun | Comparison | Sequence[ControlRun],
     kind: str = "errors",
     *,
     actuators: Sequence[str] | None = None,
     average: float = 5e-3,
-    title: str | None = None,
-    shown: bool = True,
-) -> Figure:
+) -> str:
     """Draw closed loops.
 
     Args:
+        paper: what they are drawn on.
         runs: one, several of one robot, or their comparison.
         kind: "errors", tracking errors of actuators over time, a curve a controller ([AGH2005] Fig. 6);
             "forces", what acts and what the model of the last controller gives (Fig. 5); "path", the path of
             the tool with the errors across it enlarged, and contour errors over time.
         actuators: which ones, by name; the first four if None.
         average: time over which acting forces are averaged, s: steps of encoders make them ripple.
-        title: above the picture.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is no such picture or actuator, nothing to draw, or matplotlib is missing.
+        NacelleError: if there is no such picture or actuator, or nothing to draw.
     """
     check_figure(kind)
-    given = [runs] if isinstance(runs, ControlRun) else runs.runs if isinstance(runs, Comparison) else runs
-    drawn = [run for run in given if run.samples]
+    all_runs = [runs] if isinstance(runs, ControlRun) else runs.runs if isinstance(runs, Comparison) else runs
+    drawn = [run for run in all_runs if run.samples]
     if not drawn:
         raise NacelleError("no run came to the path: there is nothing to draw")
     if kind == "path":
-        figure = _path(drawn, shown)
+        _path(paper, drawn)
     else:
-        listed = [actuator.name for actuator in drawn[0].robot.actuators]
-        places = chosen_rows(listed, actuators, _DRAWN, "actuator")
+        names = [actuator.name for actuator in drawn[0].robot.actuators]
+        rows = chosen_rows(names, actuators, _DRAWN, "actuator")
         if kind == "errors":
-            figure = _errors(drawn, places, shown)
+            _errors(paper, drawn, rows)
         else:
-            figure = _forces(drawn[-1], places, average, shown)
-    robot = drawn[0].robot.name
+            _forces(paper, drawn[-1], rows, average)
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
-    style.figure_title(figure, f"{robot}: {usual}" if title is None else title)
-    return figure
+    return f"{drawn[0].robot.name}: {usual}"
 
 
 def check_figure(kind: str) -> None:
@@ -90,14 +83,14 @@ def check_figure(kind: str) -> None:
         raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
 
 
-def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:
+def _errors(paper: Paper, runs: Sequence[ControlRun], rows: list[int]) -> None:
     """Tracking errors, mm and mrad."""
-    named = [
+    labels = [
         (name, {"m": "mm", "rad": "mrad"}[unit])
         for name, unit in names.actuators(runs[0].robot, "coordinate")
     ]
     curves = {run.label: (run.time, 1e3 * run.error) for run in runs}
-    return draw_rows(curves, named, places, shown=shown)[0]
+    draw_rows(paper, curves, labels, rows)
 
 
 def averaged(run: ControlRun, time: float) -> Array:
@@ -117,22 +110,21 @@ def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
     return np.asarray(rms(acting - run.model_force) / np.maximum(rms(acting), np.finfo(float).tiny))
 
 
-def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> Figure:
+def _forces(paper: Paper, run: ControlRun, rows: list[int], average: float) -> None:
     """What acts, what the model says along the desired motion, and the prediction error as a number."""
     share, acting = prediction_error(run, average), averaged(run, average)
     curves = {f"acting ({run.label})": (run.time, acting), "model": (run.time, run.model_force)}
     remarks = [f"prediction error {100.0 * part:.3g} %" for part in share]
-    figure, axes = draw_rows(curves, names.actuators(run.robot), places, remarks=remarks, shown=shown)
-    for ax, i in zip(axes, places, strict=True):
+    axes = draw_rows(paper, curves, names.actuators(run.robot), rows, remarks=remarks)
+    for ax, i in zip(axes, rows, strict=True):
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
             for side in (-run.limits[i], run.limits[i]):
                 ax.axhline(side, **style.LIMIT)
-    return figure
 
 
-def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
+def _path(paper: Paper, runs: Sequence[ControlRun]) -> None:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
-    figure = new_figure(8.4, 3.6, shown=shown)
+    figure = paper.figure(8.4, 3.6)
     left, right = figure.subplots(1, 2)
     turning = runs[0].is_rotation_only
     path = _points(runs[0], runs[0].path)
@@ -147,8 +139,8 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
         factor * path[:, first], factor * path[:, second], color=style.PALE, linewidth=3.0, label="desired"
     )
     for k, run in enumerate(runs):
-        wanted, there = _points(run, run.desired_places), _points(run, run.places)
-        bent = wanted + scale * (there - wanted)
+        desired, actual = _points(run, run.desired_places), _points(run, run.places)
+        bent = desired + scale * (actual - desired)
         x, y = factor * bent[:, first], factor * bent[:, second]
         label = f"{style.picture_name(run.label)}, errors times {scale:g}"
         style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
@@ -164,12 +156,11 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
         style.plain_axes(ax)
         style.legend_below(ax, 1)
     figure.set_layout_engine("tight")
-    return figure
 
 
-def _points(run: ControlRun, places: Any) -> Array:
+def _points(run: ControlRun, poses: Any) -> Array:
     """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
-    return np.asarray(places.rotations_from(run.path) if run.is_rotation_only else places.p)
+    return np.asarray(poses.rotations_from(run.path) if run.is_rotation_only else poses.p)
 
 
 # ---- the table
@@ -236,9 +227,8 @@ _WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encode
 _FINE = 64
 
 
-def plot_looking(
-    comparisons: LookingComparison | Sequence[LookingComparison], *, shown: bool = True
-) -> Figure:
+@picture
+def plot_looking(paper: Paper, comparisons: LookingComparison | Sequence[LookingComparison]) -> str:
     """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
 
     Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
@@ -246,32 +236,32 @@ def plot_looking(
     there to the smallest other one, with the curves interpolated as the crossings are (`Crossing`).
 
     Args:
+        paper: what they are drawn on.
         comparisons: one, or one for each of several robots with the same sweeps.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is nothing to draw, or matplotlib is missing.
+        NacelleError: if there is nothing to draw.
     """
     rows = [comparisons] if isinstance(comparisons, LookingComparison) else list(comparisons)
     if not rows or not rows[0].cases:
         raise NacelleError("there is no case to draw")
     sweeps = rows[0].sweeps
-    figure = new_figure(2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7, shown=shown)
+    figure = paper.figure(2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7)
     axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):
             _panel(ax, comparison, sweep)
         row[0].set_ylabel(f"{style.picture_name(comparison.robot.name)}\nrms error (mm)")
     style.shared_legend(figure, axes[0][0])
-    return figure
+    return ""
 
 
 def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
-    words, unit, factor = LABELS[sweep]
+    label, unit, factor = LABELS[sweep]
     cases = comparison.of(sweep)
     values = np.array([case.value for case in cases])
-    places = factor * values
-    fine = _between(places)
+    abscissae = factor * values
+    fine = _between(abscissae)
     for name in cases[0].rms:
         middle = 1e3 * np.array([case.median(name) for case in cases])
         middle = np.where(np.isfinite(middle), middle, np.nan)
@@ -280,41 +270,41 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
                 1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
             )
         k, marker = _SERIES[name]
-        low, middle, high = (_errors_between(places, fine, errors) for errors in (low, middle, high))
+        low, middle, high = (_errors_between(abscissae, fine, errors) for errors in (low, middle, high))
         ax.fill_between(fine, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
-        marks = {"marker": marker, "markersize": 3.0, "markevery": np.isin(fine, places)}
+        marks = {"marker": marker, "markersize": 3.0, "markevery": np.isin(fine, abscissae)}
         style.draw_curve(ax, fine, middle, k, _WORDS[name], linewidth=1.0, **marks)
     for crossing in comparison.crossings:
         if crossing.sweep == sweep:
             ax.axvline(factor * crossing.value, color=style.QUIET, linewidth=0.8, linestyle=":")
-    if places[0] > 0.0:
+    if abscissae[0] > 0.0:
         ax.set_xscale("log")
     else:
         # A decade's width from zero to the smallest value.
-        ax.set_xscale("symlog", linthresh=places[1], linscale=0.9)
-        ax.set_xlim(-0.15 * places[1], 1.15 * places[-1])
+        ax.set_xscale("symlog", linthresh=abscissae[1], linscale=0.9)
+        ax.set_xlim(-0.15 * abscissae[1], 1.15 * abscissae[-1])
     ax.set_yscale("log")
-    ax.set_xlabel(axis_label(words, unit))
+    ax.set_xlabel(axis_label(label, unit))
     style.plain_axes(ax)
-    ax.set_xticks(places, [f"{factor * value:g}" for value in values])
+    ax.set_xticks(abscissae, [f"{factor * value:g}" for value in values])
     ax.minorticks_off()
 
 
-def _between(places: Array) -> Array:
+def _between(abscissae: Array) -> Array:
     """The places of the values, with more of them between zero and the next one."""
-    if places[0] > 0.0 or len(places) == 1:
-        return places
-    return np.concatenate([np.linspace(0.0, places[1], _FINE)[:-1], places[1:]])
+    if abscissae[0] > 0.0 or len(abscissae) == 1:
+        return abscissae
+    return np.concatenate([np.linspace(0.0, abscissae[1], _FINE)[:-1], abscissae[1:]])
 
 
-def _errors_between(places: Array, fine: Array, errors: Array) -> Array:
+def _errors_between(abscissae: Array, fine: Array, errors: Array) -> Array:
     """Errors at all places: next to zero their squares are linear in the square of the value.
 
     Errors that are independent add up so, and the crossings are those of these curves.
     """
-    if len(fine) == len(places):
+    if len(fine) == len(abscissae):
         return errors
-    part = (fine[: _FINE - 1] / places[1]) ** 2
+    part = (fine[: _FINE - 1] / abscissae[1]) ** 2
     first = np.sqrt(errors[0] ** 2 + part * (errors[1] ** 2 - errors[0] ** 2))
     return np.concatenate([first, errors[1:]])
 
@@ -337,12 +327,12 @@ def looking_table(comparison: LookingComparison) -> Table:
     names = list(comparison.cases[0].rms)
     table = plain_table("sweep", "value>", *(f"{_WORDS[name]} (mm)>" for name in names), "better")
     for sweep in comparison.sweeps:
-        words, unit, factor = LABELS[sweep]
+        label, unit, factor = LABELS[sweep]
         for k, case in enumerate(comparison.of(sweep)):
             medians = {name: case.median(name) for name in names}
             best = min(medians, key=lambda name: medians[name])
             cells = [f"{1e3 * value:.3g}" if np.isfinite(value) else "lost" for value in medians.values()]
-            table.add_row("" if k else f"{words} ({unit})", f"{factor * case.value:g}", *cells, _WORDS[best])
+            table.add_row("" if k else f"{label} ({unit})", f"{factor * case.value:g}", *cells, _WORDS[best])
     return table
 
 
@@ -350,14 +340,14 @@ def verdicts(comparison: LookingComparison) -> list[str]:
     """For each sweep, in words, when vision alone is better than encoders alone."""
     lines = []
     for sweep in comparison.sweeps:
-        words, unit, factor = LABELS[sweep]
-        crossings = [one for one in comparison.crossings if one.sweep == sweep]
+        label, unit, factor = LABELS[sweep]
+        crossings = [crossing for crossing in comparison.crossings if crossing.sweep == sweep]
         if crossings:
             sides = " and ".join(
-                f"{'above' if one.wins else 'below'} {float(f'{factor * one.value:.2g}'):g} {unit}"
-                for one in crossings
+                f"{'above' if crossing.wins else 'below'} {float(f'{factor * crossing.value:.2g}'):g} {unit}"
+                for crossing in crossings
             )
-            lines.append(f"{words}: vision wins {sides}")
+            lines.append(f"{label}: vision wins {sides}")
         else:
-            lines.append(f"{words}: {comparison.verdict(sweep)}")
+            lines.append(f"{label}: {comparison.verdict(sweep)}")
     return lines

@@ -257,8 +257,8 @@ class LegPage:
 
 def _across(x: Array) -> Array:
     """A unit vector across another, the same for the same direction."""
-    other = np.eye(3)[int(np.argmin(np.abs(x)))]
-    across = np.cross(x, other)
+    axis = np.eye(3)[int(np.argmin(np.abs(x)))]
+    across = np.cross(x, axis)
     return np.asarray(across / np.linalg.norm(across))
 
 
@@ -313,9 +313,9 @@ def partial_velocities(page: LegPage, member: ElementBody) -> Partials:
                     lin = Partial(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
                 partials[k, name] = _sum(lin, _linear(partials, k, name)), Partial(hat, hat + "^{T}")
             case "theta":
-                turn = Partial(x, x + "^{T}")
+                rotation = Partial(x, x + "^{T}")
                 spun = Partial(f"- {e} {x}", rf"{x}^{{T}} {e}") if off else None
-                partials[k, name] = _sum(spun, _linear(partials, k, name)), turn
+                partials[k, name] = _sum(spun, _linear(partials, k, name)), rotation
             case "d":
                 if member.role == "moving" or (k == 0 and page.slides):
                     partials[k, name] = Partial(x, x + "^{T}"), None
@@ -332,13 +332,13 @@ def _cross_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Pa
     k, label = member.line, page.lines[member.line].label
     e = tex(r"[<e#>]_{\times}", member.mark)
     partials: Partials = {}
-    for place, turn in _hub_turns(page, k).items():
-        lin = _linear(upstream, *place)
-        if member.role == "end" and place == (k, "x"):
+    for entry, rotation in _hub_turns(page, k).items():
+        lin = _linear(upstream, *entry)
+        if member.role == "end" and entry == (k, "x"):
             lin = _sum(Partial(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label)), lin)
         if page.off_line(member):
-            lin = _sum(lin, Partial(f"- {e} {turn.K}", f"{turn.force} {e}"))
-        partials[place] = lin, turn
+            lin = _sum(lin, Partial(f"- {e} {rotation.K}", f"{rotation.force} {e}"))
+        partials[entry] = lin, rotation
     return partials
 
 
@@ -347,26 +347,29 @@ def _hub_turns(page: LegPage, k: int) -> dict[tuple[int, str], Partial]:
     label = page.lines[k].label
     about_a = tex("<a#> <a#>^{T}", label)
     across_a = r"(\mathbf{I} - " + about_a + ")"
-    listed = {
+    factors = {
         (k, "x"): (about_a, tex(r"[<x#>]_{\times}", label)),
         (k, "theta"): (about_a, tex("<x#>", label)),
     }
     if page.leg.driver is not None and page.leg.elements[0].basis == ("x",):
-        listed[0, "x"] = (across_a, tex(r"[<x1>]_{\times}"))
+        factors[0, "x"] = (across_a, tex(r"[<x1>]_{\times}"))
     if page.leg.driver is not None and page.leg.elements[0].basis == ("theta",):
-        listed[0, "theta"] = (across_a, tex("<x1>"))
-    return {place: Partial(f"{one} {own}", f"{own}^{{T}} {one}") for place, (one, own) in listed.items()}
+        factors[0, "theta"] = (across_a, tex("<x1>"))
+    return {
+        entry: Partial(f"{projector} {rate}", f"{rate}^{{T}} {projector}")
+        for entry, (projector, rate) in factors.items()
+    }
 
 
 def _hub_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Partials:
     """What the hub's rotation adds to a body that hangs on it at c from its centre."""
     c = tex(r"[<c#>]_{\times}", page.lines[member.line].label)
     return {
-        place: (
-            _sum(_linear(upstream, *place), Partial(f"- {c} {turn.K}", f"{turn.force} {c}")),
+        entry: (
+            _sum(_linear(upstream, *entry), Partial(f"- {c} {rotation.K}", f"{rotation.force} {c}")),
             None,
         )
-        for place, turn in _hub_turns(page, page.first).items()
+        for entry, rotation in _hub_turns(page, page.first).items()
     }
 
 
@@ -424,12 +427,12 @@ def leg_sections(pages: list[LegPage]) -> list[FormulaSection]:
     motion = f"Elements {kinds}, with the nacelle's part n; a leg's end is B, its input on the base P."
     partial = "Partial velocities of centres of mass S and angular velocities ([OAM] Table 1)."
     local = "What acts on each body ([OAM] Table 2); friction of a joint acts on both its bodies."
-    along = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
+    dynamic = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
     return [
         FormulaSection(f"{title}: motion constraints", motion, equations=tuple(constraints(page))),
         FormulaSection(f"{title}: kinematic coordinates", partial, (coordinate_equations(page),)),
         FormulaSection(f"{title}: forces and torques", local, (_forces(pages),)),
-        FormulaSection(f"{title}: dynamic coordinates", along, equations=tuple(dynamic_equations(page))),
+        FormulaSection(f"{title}: dynamic coordinates", dynamic, equations=tuple(dynamic_equations(page))),
     ]
 
 
@@ -466,9 +469,9 @@ def constraints(page: LegPage) -> list[str]:
     for k, part in enumerate(leg.parts, start=len(leg.elements)):
         if "x" in part.element.basis:
             name = escaped(page.robot.bodies[part.element.body].name)
-            turn = r"\boldsymbol{\omega}_{\text{" + name + "}}"
+            rate = r"\boldsymbol{\omega}_{\text{" + name + "}}"
             line = tex(r"<x'#> = @ \times <x#>, \quad <t'#> = @^{T} <x#>", page.lines[k].label)
-            equations.append(line.replace("@", turn))
+            equations.append(line.replace("@", rate))
     return equations
 
 
@@ -509,9 +512,9 @@ def _spin(page: LegPage, k: int, before: str) -> list[str]:
     if not before and letter != "U":
         where = r" \quad \text{(the hinge is perpendicular to the element)}" if letter == "R" else ""
         return [tex("<t'#> = 0", label) + where]
-    turn = (f"{before} - " if before else "-") + tex(r"<x#> \times <x'#>", label)
+    rotation = (f"{before} - " if before else "-") + tex(r"<x#> \times <x'#>", label)
     line = tex(r"<t'#> = \frac{<n#>^{T} (@)}{<n#>^{T} <x#>}, \quad <n#> = <a#> \times <b#>", label)
-    return [line.replace("@", turn)]
+    return [line.replace("@", rotation)]
 
 
 def coordinate_equations(page: LegPage) -> FormulaTable:
@@ -522,8 +525,8 @@ def coordinate_equations(page: LegPage) -> FormulaTable:
         entries = partial_velocities(page, member)
         for part, symbol in enumerate(("<S'#>", "<w#>")):
             cells = [entries.get((k, name), (None, None))[part] for k, name, _ in basis]
-            shown = (Maths(entry.K if entry else "0") for entry in cells)
-            rows.append((Maths(tex(symbol, member.mark)), *shown))
+            formulas = (Maths(entry.K if entry else "0") for entry in cells)
+            rows.append((Maths(tex(symbol, member.mark)), *formulas))
     return FormulaTable(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
 
 
@@ -547,22 +550,22 @@ def _joint_forces(page: LegPage, body: int) -> tuple[str, str, str, str]:
     active = {actuator.joint for actuator in page.robot.actuators}
     acting: tuple[list[str], ...] = ([], [], [], [])
     nacelle = page.robot.nacelle
-    own = {*page.leg.leg.joints, *page.leg.leg.closures, *nacelle.joints, *nacelle.closures}
-    for j in sorted(own):
+    joints = {*page.leg.leg.joints, *page.leg.leg.closures, *nacelle.joints, *nacelle.closures}
+    for j in sorted(joints):
         joint = page.robot.joints[j]
         if body not in (joint.predecessor, joint.successor):
             continue
         behind = joint.successor == body
         letter = "f" if joint.kind is JointKind.PRISMATIC else r"\tau"
-        place = r"_{\text{" + short_name(joint.name) + "}}"
+        index = r"_{\text{" + short_name(joint.name) + "}}"
         if j in active:
-            acting[0].append(("" if behind else "-") + letter + place)
+            acting[0].append(("" if behind else "-") + letter + index)
             if joint.rotor_inertia:
-                acting[3].append(("-" if behind else "") + letter + "^{*}" + place)
+                acting[3].append(("-" if behind else "") + letter + "^{*}" + index)
         if any(joint.friction):
-            bar = r"\bar{" + letter + "}" + place
+            bar = r"\bar{" + letter + "}" + index
             acting[1 if behind else 2].append(f"-{bar}" if behind else bar)
-    drive, friction, reaction, rotor = (", ".join(words) or "0" for words in acting)
+    drive, friction, reaction, rotor = (", ".join(terms) or "0" for terms in acting)
     return drive, friction, reaction, rotor
 
 
@@ -572,10 +575,10 @@ def dynamic_equations(page: LegPage) -> list[str]:
         r"\mathbf{f}^{*} = -m \ddot{S}, \quad \boldsymbol{\tau}^{*} = -\mathbf{I} "
         r"\dot{\boldsymbol{\omega}} - \boldsymbol{\omega} \times \mathbf{I} \boldsymbol{\omega}"
     ]
-    listed = [(member, partial_velocities(page, member)) for member in page.members]
+    velocities = [(member, partial_velocities(page, member)) for member in page.members]
     for k, name, symbol in page.basis():
         terms = []
-        for member, entries in listed:
+        for member, entries in velocities:
             pair = entries.get((k, name), (None, None))
             for entry, force in zip(pair, ("<f#>", "<T#>"), strict=True):
                 if entry is not None:
@@ -604,8 +607,8 @@ def element_report(robot: Robot) -> ElementReport:
     at = ElementGeometry(robot, mechanism.assembly.motion.poses)
     pages = [LegPage(at, k, leg) for k, leg in enumerate(legs, start=1)]
     sections = [_element_section(pages), _parameter_section(pages), _motion_section(robot)]
-    for alike in _alike(pages):
-        sections += leg_sections(alike)
+    for group in _alike(pages):
+        sections += leg_sections(group)
     sections.append(_sum_section(robot, pages))
     grammar = robot_elements([leg_type(robot, leg) for leg in robot.legs])
     return ElementReport(robot.name, robot.title, grammar, tuple(sections))
@@ -626,7 +629,7 @@ def _element_section(pages: list[LegPage]) -> FormulaSection:
         for k, element in enumerate(leg.all_elements):
             states = {"A": "<A#>", "x": "<x#>", "d": "<d#>", "theta": "<t#>"}
             moving = [tex(states[name], page.lines[k].label, i) for name in element.basis]
-            place, joint = _attachment(page, k)
+            attached, joint = _attachment(page, k)
             share = "" if element.share == 1.0 else f" (1/{round(1.0 / element.share)})"
             rows.append(
                 (
@@ -634,7 +637,7 @@ def _element_section(pages: list[LegPage]) -> FormulaSection:
                     Maths(tex("<E#>", page.lines[k].label, i)),
                     element.name + share,
                     f"{element.letter} {_LETTERS[element.letter]}",
-                    place,
+                    attached,
                     joint,
                     Maths(", ".join(moving) or r"\text{-}"),
                 )
@@ -699,11 +702,11 @@ def _parameter_section(pages: list[LegPage]) -> FormulaSection:
 
 def _motion_section(robot: Robot) -> FormulaSection:
     entries = ", ".join(robot.motion.coordinates)
-    turn = "" if robot.nacelle.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
+    rotation = "" if robot.nacelle.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
     return FormulaSection(
         "Motion of the nacelle",
         f"The reduced twist v has the entries {entries}; E is the platform frame's origin, B a leg's end.",
-        equations=(rf"\dot{{B}}_{{i}} = \dot{{E}}{turn} = \mathbf{{M}}_{{B_{{i}}}} \mathbf{{v}}",),
+        equations=(rf"\dot{{B}}_{{i}} = \dot{{E}}{rotation} = \mathbf{{M}}_{{B_{{i}}}} \mathbf{{v}}",),
     )
 
 

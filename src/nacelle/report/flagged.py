@@ -33,13 +33,13 @@ def flag_line(flags: Array, what: str, robot: Robot | None = None, margins: Arra
     flagged = int(np.count_nonzero(flags))
     if not flagged:
         return ""
-    words = []
+    parts = []
     for name, count in reasons(flags).items():
         detail = ""
         if name == flag_name(Flag.UNREACHABLE) and robot is not None and margins is not None:
             detail = _legs(flags, robot, margins)
-        words.append(f"{count} {name}{detail}")
-    return f"{flagged} of {flags.size} {what} are flagged: {', '.join(words)}"
+        parts.append(f"{count} {name}{detail}")
+    return f"{flagged} of {flags.size} {what} are flagged: {', '.join(parts)}"
 
 
 def _legs(flags: Array, robot: Robot, margins: Array) -> str:

@@ -139,10 +139,10 @@ def _letter(character: str) -> str:
         return _SPECIAL[character]
     if character.isascii():
         return character if character.isprintable() else "?"
-    words = unicodedata.name(character, "").split()
-    if words[:3] == ["GREEK", "SMALL", "LETTER"] and len(words) == 4 and words[3] in _GREEK:
-        return rf"\ensuremath{{\{_GREEK[words[3]]}}}"
-    return character if words[:1] == ["LATIN"] and ord(character) < 0x180 else "?"
+    name_parts = unicodedata.name(character, "").split()
+    if name_parts[:3] == ["GREEK", "SMALL", "LETTER"] and len(name_parts) == 4 and name_parts[3] in _GREEK:
+        return rf"\ensuremath{{\{_GREEK[name_parts[3]]}}}"
+    return character if name_parts[:1] == ["LATIN"] and ord(character) < 0x180 else "?"
 
 
 _GREEK = {
@@ -221,8 +221,8 @@ def _text_table(grid: FormulaTable) -> list[str]:
 
 def _latex_table(grid: FormulaTable) -> list[str]:
     def row(cells: tuple[Cell, ...]) -> str:
-        shown = [f"${cell.latex}$" if isinstance(cell, Maths) else escaped(cell) for cell in cells]
-        return " & ".join(shown) + r" \\"
+        texts = [f"${cell.latex}$" if isinstance(cell, Maths) else escaped(cell) for cell in cells]
+        return " & ".join(texts) + r" \\"
 
     return [
         r"{\footnotesize",

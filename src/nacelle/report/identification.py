@@ -87,12 +87,12 @@ def force_figure(validation: Validation, row: int, unit: str) -> str:
     time, breaks, label = shown_time(data)
     runs, used = runs_of(data), data.used
     measured, predicted = validation.measured[:, row], validation.predicted[:, row]
-    left = validation.residuals[:, row]
+    residual = validation.residuals[:, row]
     floor = float(validation.floor[row])
     limits = (float(time[0]), float(time[-1])) if time[-1] > time[0] else svg.span(time)
     width = _WIDTH - _LEFT - _RIGHT
     above = svg.ChartPanel(_LEFT, 20.0, width, 190.0, limits, svg.span(measured[used], predicted[used]))
-    reach = [left[used], np.array([2.0 * floor if math.isfinite(floor) else 0.0])]
+    reach = [residual[used], np.array([2.0 * floor if math.isfinite(floor) else 0.0])]
     below = svg.ChartPanel(_LEFT, 240.0, width, 90.0, limits, svg.span(*reach, around=0.0))
     back = [_unused(panel, data, time) for panel in (above, below)]
     if math.isfinite(floor):
@@ -117,16 +117,16 @@ def force_figure(validation: Validation, row: int, unit: str) -> str:
         svg.line(below.left, zero, below.left + width, zero, "zero"),
         above.curve(time, measured, runs, "measured"),
         above.curve(time, predicted, runs, "predicted"),
-        below.curve(time, left, runs, "residual"),
+        below.curve(time, residual, runs, "residual"),
         _legend(_WIDTH - _RIGHT, 14.0),
     )
 
 
 def _legend(right: float, y: float) -> str:
     parts = []
-    for words, kind, back in (("predicted", "predicted", 62.0), ("measured", "measured", 160.0)):
+    for label, kind, back in (("predicted", "predicted", 62.0), ("measured", "measured", 160.0)):
         parts.append(svg.line(right - back - 28.0, y - 4.0, right - back - 6.0, y - 4.0, f"curve {kind}"))
-        parts.append(svg.words_at(right - back, y, words))
+        parts.append(svg.words_at(right - back, y, label))
     return "".join(parts)
 
 
@@ -184,10 +184,10 @@ def spread_figure(validation: Validation, row: int, unit: str) -> str:
     normal *= len(values) * (edges[1] - edges[0])
     high = 1.08 * max(float(np.max(counts)), float(np.max(normal)))
     panel = svg.ChartPanel(44.0, 22.0, 410.0, 150.0, (-reach, reach), (0.0, high))
-    places = panel.across(edges).tolist()
+    pixels = panel.across(edges).tolist()
     columns = [
         svg.box(left, panel.top + panel.height, right - 1.0, float(panel.down(value)), "column")
-        for left, right, value in zip(places[:-1], places[1:], counts.tolist(), strict=True)
+        for left, right, value in zip(pixels[:-1], pixels[1:], counts.tolist(), strict=True)
         if value
     ]
     return svg.drawing(
@@ -204,8 +204,8 @@ def bar_scale() -> str:
     """The scale above the bars of a table."""
     parts = []
     for change in (-1.0, -0.1, 0.0, 0.1, 1.0):
-        words = number(100.0 * change) + (" %" if change == 1.0 else "")
-        parts.append(svg.words_at(_place(change), 16.0, words, anchor="middle", kind="tiny"))
+        label = number(100.0 * change) + (" %" if change == 1.0 else "")
+        parts.append(svg.words_at(_place(change), 16.0, label, anchor="middle", kind="tiny"))
     return svg.drawing(*_BAR, "scale: change from the description in percent", *parts, kind="small")
 
 
@@ -252,8 +252,8 @@ MEMORY = 0.01
 def predicted_well(validation: Validation) -> list[bool]:
     """Of every row whether it is predicted down to the noise, or well."""
     return [
-        (math.isfinite(ratio) and ratio <= AT_FLOOR) or left <= math.sqrt(1.0 - WELL)
-        for ratio, left in zip(validation.ratio.tolist(), validation.relative.tolist(), strict=True)
+        (math.isfinite(ratio) and ratio <= AT_FLOOR) or part_left <= math.sqrt(1.0 - WELL)
+        for ratio, part_left in zip(validation.ratio.tolist(), validation.relative.tolist(), strict=True)
     ]
 
 
@@ -287,8 +287,8 @@ def force_table(validation: Validation) -> str:
 def _memory(probability: float) -> str:
     if not math.isfinite(probability):
         return "not known"
-    shown = "below 0.001" if probability < 1e-3 else number(probability, 2)
-    return f"{'yes' if probability < MEMORY else 'no'} (p {shown})"
+    p_text = "below 0.001" if probability < 1e-3 else number(probability, 2)
+    return f"{'yes' if probability < MEMORY else 'no'} (p {p_text})"
 
 
 def force_section(validation: Validation) -> str:
@@ -431,12 +431,12 @@ def _remark(relative: float, excited: bool, removed: bool) -> tuple[str, str]:
 def _lists(identification: Identification) -> str:
     """What is tied together, and what is not essential."""
     pairs = identification.tied()
-    tied = [f"{one} and {other}: correlation {value:.4f}" for one, other, value in pairs[:_PAIRS]]
+    tied = [f"{first} and {second}: correlation {value:.4f}" for first, second, value in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         tied.append(f"and {len(pairs) - _PAIRS} pairs more")
     removed = list(identification.essential.removed)
     parts = []
-    for title, words, lines in (
+    for title, explanation, lines in (
         (
             "Tied together",
             "Known together only: an error of one goes along with an error of the other.",
@@ -445,7 +445,7 @@ def _lists(identification: Identification) -> str:
         ("Not essential", "The data do not distinguish them from zero, all of them together.", removed),
     ):
         if lines:
-            parts.append(element("h3", text(title)) + paragraph(words) + bullets(lines))
+            parts.append(element("h3", text(title)) + paragraph(explanation) + bullets(lines))
     return "".join(parts)
 
 
@@ -474,17 +474,17 @@ def body_section(consistent: ConsistentParameters | str) -> str:
         ),
         _body_table(consistent),
     ]
-    others = _other_table(consistent)
-    if others:
-        parts += [element("h3", "Friction, rotors and springs"), others]
+    other_table = _other_table(consistent)
+    if other_table:
+        parts += [element("h3", "Friction, rotors and springs"), other_table]
     return "".join(parts)
 
 
 def _body_table(consistent: ConsistentParameters) -> str:
-    own = linear_parameters(consistent.base.robot)
+    parameters = linear_parameters(consistent.base.robot)
     rows, kinds = [], []
-    for owner, places in _owners(own.names).items():
-        old, new = own.values[places], consistent.values[places]
+    for owner, indices in _owners(parameters.names).items():
+        old, new = parameters.values[indices], consistent.values[indices]
         if not np.any(old) and not np.any(new):
             continue
         at_boundary = owner in consistent.active
@@ -541,7 +541,7 @@ def _both(old: Array, new: Array) -> str:
     """Described numbers, and identified ones below them."""
     # What rounding leaves of zeros is none of the numbers.
     size = 1e-12 * max(float(np.max(np.abs(old))), float(np.max(np.abs(new))))
-    shown = [
+    texts = [
         text(
             " ".join(
                 "-" if value != value else number(0.0 if abs(value) <= size else value, 4) for value in part
@@ -549,19 +549,19 @@ def _both(old: Array, new: Array) -> str:
         )
         for part in (old.tolist(), new.tolist())
     ]
-    return element("span", shown[0], kind="more") + shown[1]
+    return element("span", texts[0], kind="more") + texts[1]
 
 
 def _other_table(consistent: ConsistentParameters) -> str:
     robot = consistent.base.robot
-    own = linear_parameters(robot)
+    parameters = linear_parameters(robot)
     choice = consistent.base.choice
     rows, kinds = [], []
-    for k, (name, column) in enumerate(zip(own.names, choice.columns, strict=True)):
+    for k, (name, column) in enumerate(zip(parameters.names, choice.columns, strict=True)):
         if name.rpartition(".")[2] in INERTIA_NAMES or column < 0:
             continue
         bounded = choice.names[column] in consistent.bounded
-        unit, old, new = parameter_unit(robot, name), float(own.values[k]), float(consistent.values[k])
+        unit, old, new = parameter_unit(robot, name), float(parameters.values[k]), float(consistent.values[k])
         rows.append([text(name), text(unit), number(old), number(new), "at its bound" if bounded else ""])
         kinds.append("fair" if bounded else "")
     heads = ["[name]parameter", "[unit]unit", "described>", "identified>", "[remark]remark"]
@@ -581,7 +581,7 @@ Answer = tuple[str, str]
 
 def verdict(headline: str, answers: Sequence[Answer]) -> str:
     """A box: the headline, and all answers; its colour is that of the worst."""
-    lines = bullets(words for _, words in answers)
+    lines = bullets(answer for _, answer in answers)
     return element("div", paragraph(headline), lines, kind=f"verdict {_worst(answers)}")
 
 
@@ -655,16 +655,19 @@ def _explained(score: float) -> str:
 def _each(identification: Identification) -> Answer:
     """How many parameters are known by themselves."""
     count, trusted_count = len(identification.base), len(trusted(identification))
-    words = f"{trusted_count} of {count} parameters are known to within 10 % by themselves"
+    sentence = f"{trusted_count} of {count} parameters are known to within 10 % by themselves"
     if trusted_count == count:
-        return "good", words + "."
+        return "good", sentence + "."
     names = identification.estimator
     bad = len(names.unidentified_) + len(set(names.not_excited_) - set(names.unidentified_))
-    others = [
+    remarks = [
         f"{len(names.weak_)} are weak" if names.weak_ else "",
         f"{bad} are not identified" if bad else "",
     ]
-    return "fair", f"{words}; {' and '.join(filter(None, others))}: do not read physics into those numbers."
+    return (
+        "fair",
+        f"{sentence}; {' and '.join(filter(None, remarks))}: do not read physics into those numbers.",
+    )
 
 
 def _excitation(identification: Identification) -> Answer:
@@ -734,32 +737,32 @@ def validation_page(validation: Validation) -> str:
     """The page about a validation: one HTML file that needs no other."""
     head = _about(validation.robot) + validation_verdict(validation)
     data = validation.regression
-    words = paragraph(
+    about_data = paragraph(
         f"{data.count} of {len(data.used)} filtered samples of {len(data.rows)} forces count, "
         f"in {_parts_in_words(len(data.lengths))}{_of_files(validation.files)}. "
         f"The model has {len(data.base)} base parameters."
     )
-    sections = [("data", "Data", words), ("forces", "Forces", force_section(validation))]
+    sections = [("data", "Data", about_data), ("forces", "Forces", force_section(validation))]
     return page(f"Validation of {validation.robot.name}", head, sections)
 
 
 def _about(robot: Robot) -> str:
     """The robot in one line."""
     title = f"{robot.title}; " if robot.title else ""
-    words = f"{title}{len(robot.actuators)} actuators, motion {robot.motion.name}, hash {robot.hash[:16]}"
-    return paragraph(words, "quiet")
+    line = f"{title}{len(robot.actuators)} actuators, motion {robot.motion.name}, hash {robot.hash[:16]}"
+    return paragraph(line, "quiet")
 
 
 def _doubts(identification: Identification, validation: Validation | None) -> list[str]:
     """What is not trustworthy, in plain words."""
-    said = identification.words()
+    doubts = identification.words()
     if validation is None:
-        said.append("no other motion was predicted: a model that fits its own data may fail beyond them")
-    said.append(
+        doubts.append("no other motion was predicted: a model that fits its own data may fail beyond them")
+    doubts.append(
         "intervals hold what noise does to the estimates of this model; effects that it does not have "
         "(elasticity, other friction, wrong geometry) move estimates by more"
     )
-    return said
+    return doubts
 
 
 def _data_section(identification: Identification) -> str:
@@ -768,9 +771,9 @@ def _data_section(identification: Identification) -> str:
     base = identification.base
     about = (inspect.getdoc(type(estimator)) or "").partition("\n")[0]
     options = repr(estimator)
-    shown = options if len(options) <= 300 else options[:300] + " ..."
+    options_shown = options if len(options) <= 300 else options[:300] + " ..."
     return (
-        paragraph(f"Method: {about} {shown}")
+        paragraph(f"Method: {about} {options_shown}")
         + paragraph(
             f"{data.count} of {len(data.used)} filtered samples of {len(data.rows)} forces count, for "
             f"{len(base)} base parameters ({len(base.rigid)} of inertia, rotors and springs, "
@@ -791,17 +794,17 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
     """How every uninterrupted part was prepared."""
     rows = []
     for part, counts in zip(samples, used, strict=True):
-        chosen = part.preparation
+        preparation = part.preparation
         rows.append(
             [
                 text(part.file or "not named"),
                 text(f"{number(float(part.time[0]))} to {number(float(part.time[-1]))}"),
                 number(part.rate),
                 number(part.band, 3),
-                "none" if chosen.cutoff is None else number(chosen.cutoff, 3),
-                "every one" if (chosen.decimation or 1) == 1 else f"1 of {chosen.decimation}",
-                text(chosen.instruments),
-                "none" if chosen.rest is None else number(chosen.rest, 2),
+                "none" if preparation.cutoff is None else number(preparation.cutoff, 3),
+                "every one" if (preparation.decimation or 1) == 1 else f"1 of {preparation.decimation}",
+                text(preparation.instruments),
+                "none" if preparation.rest is None else number(preparation.rest, 2),
                 f"{int(np.count_nonzero(counts))} of {len(counts)}",
             ]
         )

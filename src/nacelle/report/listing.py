@@ -16,9 +16,9 @@ def library_rows() -> list[dict[str, Any]]:
     """For each robot of the library its name, numbers of legs, bodies and actuators, motion and title."""
     texts = {name: robots.text(name) for name in robots.all_names()}
     store, key = Store(), f"listing {_stamp(texts)}"
-    kept = store.get(key)
-    if kept is not None:
-        return list(json.loads(kept))
+    stored = store.get(key)
+    if stored is not None:
+        return list(json.loads(stored))
     from nacelle.model.read import read_text
 
     rows = []

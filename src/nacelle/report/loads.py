@@ -167,8 +167,8 @@ def balance_parts(result: GravityBalance) -> list[Part]:
         lines.append("  none of them helps: all stiffnesses and masses are best at zero")
     lines.append(_held(result))
     if result.ill_conditioned:
-        words = "these poses do not tell the unknowns apart: others would balance as well"
-        lines.append(Text(words, "yellow"))
+        warning = "these poses do not tell the unknowns apart: others would balance as well"
+        lines.append(Text(warning, "yellow"))
     return lines
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.protocol import Jointed
+from nacelle.simulation.protocol import has_joints, jointed
 from nacelle.simulation.simulate import Simulation
 
 
@@ -44,7 +44,7 @@ def _of_plant(run: Simulation) -> dict[str, Any]:
     if isinstance(plant, ElasticPlant):
         largest = np.max(np.abs(plant.elastic(states)), axis=0)
         return {"elastic": dict(zip(plant.elastic_names, largest.tolist(), strict=True))}
-    return {"closure_error": plant.closure_error(states)} if isinstance(plant, Jointed) else {}
+    return {"closure_error": jointed(plant).closure_error(states)} if has_joints(plant) else {}
 
 
 def run_lines(run: Simulation) -> list[str]:

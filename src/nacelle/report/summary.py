@@ -83,29 +83,9 @@ def summary(check: Check) -> dict[str, Any]:
         "payload": [
             {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
         ],
-        "springs": [
-            {
-                "name": s.name,
-                "between": [robot.bodies[b].name for b in s.bodies],
-                "stiffness": s.stiffness,
-                "length": s.length,
-                "damping": s.damping,
-            }
-            for s in robot.springs
-        ],
-        "dampers": [
-            {"name": d.name, "between": [robot.bodies[b].name for b in d.bodies], "damping": d.damping}
-            for d in robot.dampers
-        ],
-        "torsion_springs": [
-            {
-                "name": s.name,
-                "between": [robot.bodies[b].name for b in s.bodies],
-                "stiffness": list(s.stiffness),
-                "rest": s.rest,
-            }
-            for s in robot.torsion_springs
-        ],
+        "springs": _between_bodies(robot, robot.springs, "stiffness", "length", "damping"),
+        "dampers": _between_bodies(robot, robot.dampers, "damping"),
+        "torsion_springs": _between_bodies(robot, robot.torsion_springs, "stiffness", "rest"),
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
         "refused_form": _reason_for_tree(check),
@@ -113,6 +93,18 @@ def summary(check: Check) -> dict[str, Any]:
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
         "problems": [problem.as_dict() for problem in check.problems],
     }
+
+
+def _between_bodies(robot: Robot, forces: Sequence[Any], *numbers: str) -> list[dict[str, Any]]:
+    """Springs or dampers between two bodies as plain data: name, bodies, and these of their numbers."""
+    return [
+        {
+            "name": force.name,
+            "between": [robot.bodies[b].name for b in force.bodies],
+            **{number: getattr(force, number) for number in numbers},
+        }
+        for force in forces
+    ]
 
 
 def _reason_for_tree(check: Check) -> str:
@@ -162,11 +154,11 @@ def _loops(robot: Robot) -> int:
 def _coupling(robot: Robot, k: int) -> dict[str, Any]:
     """A coupling as plain data: the joint that follows, ratios by joint, offset in rad or m."""
     joint = robot.joints[k]
-    (first, _), *others = joint.terms
+    (first, _), *followed = joint.terms
     return {
         "name": joint.name,
         "joint": robot.joints[first].name,
-        "follows": {robot.joints[j].name: -factor for j, factor in others},
+        "follows": {robot.joints[j].name: -factor for j, factor in followed},
         "offset": joint.offset,
     }
 
@@ -250,12 +242,12 @@ def tree_data(robot: Robot) -> dict[int, list[int]]:
 
 def problem_line(problem: Problem) -> str:
     """One problem as a line with colours."""
-    place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
+    location = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
     colour = "red" if problem.severity == "error" else "yellow"
     path = f" [cyan]{escape(problem.path)}[/]:" if problem.path else ""
     hint = f" [green]({escape(problem.hint)})[/]" if problem.hint else ""
     kind = "" if problem.severity == "error" else "warning: "
-    return f"[bold]{escape(place)}[/]:{path} [{colour}]{kind}{escape(problem.message)}[/]{hint}"
+    return f"[bold]{escape(location)}[/]:{path} [{colour}]{kind}{escape(problem.message)}[/]{hint}"
 
 
 def show(check: Check, console: Console) -> None:
@@ -268,8 +260,8 @@ def show(check: Check, console: Console) -> None:
     console.print()
     console.print(_tree(robot))
     for title, parts in sections(data, robot).items():
-        shown = Group(*(Text(part) if isinstance(part, str) else part for part in parts))
-        console.print(Group(f"\n[bold]{title}[/]", Padding(shown, (0, 0, 0, 2), expand=False)))
+        content = Group(*(Text(part) if isinstance(part, str) else part for part in parts))
+        console.print(Group(f"\n[bold]{title}[/]", Padding(content, (0, 0, 0, 2), expand=False)))
     for problem in check.problems:
         console.print(problem_line(problem))
 
@@ -292,7 +284,7 @@ def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
         data: its summary.
         robot: the robot.
     """
-    found: dict[str, list[Part]] = {
+    by_title: dict[str, list[Part]] = {
         "Legs": _legs(data, robot),
         "Joints": [_joint_table(data)],
         "Couplings": [_coupling_table(data)] if data["couplings"] else [],
@@ -303,7 +295,7 @@ def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
         "Platform" if robot.has_nacelle else "Reference": _platform(data),
         "Sources": list(data["sources"]),
     }
-    return {title: parts for title, parts in found.items() if parts}
+    return {title: parts for title, parts in by_title.items() if parts}
 
 
 def _tree(robot: Robot) -> Tree:
@@ -325,14 +317,14 @@ def _tree(robot: Robot) -> Tree:
             if k not in robot.written_joints:
                 continue
             if joint.predecessor == body:
-                other = joint.successor
+                body_closed = joint.successor
             elif joint.successor == body and joint.predecessor == PLATFORM:
-                other = joint.predecessor
+                body_closed = joint.predecessor
             else:
                 continue
             if body == PLATFORM and robot.nacelle.kind in ("rigid", "point"):
                 continue
-            node.add(f"{describe(k)} [magenta]closes on[/] {escape(shown_body(robot, other))}")
+            node.add(f"{describe(k)} [magenta]closes on[/] {escape(shown_body(robot, body_closed))}")
 
     root = Tree("[bold]base[/]")
     grow(root, BASE)
@@ -350,21 +342,21 @@ def _legs(data: dict[str, Any], robot: Robot) -> list[Part]:
         return []
     table = plain_table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
     names: dict[str, list[str]] = {}
-    for leg, own in zip(data["legs"], robot.legs, strict=True):
+    for leg, robot_leg in zip(data["legs"], robot.legs, strict=True):
         names.setdefault(leg["reason"], []).append(leg["name"])
         table.add_row(
             escape(leg["name"]),
-            leg_letters(robot, own),
+            leg_letters(robot, robot_leg),
             leg["method"],
             escape(leg["elements"]) or "-",
             str(len(leg["bodies"])),
             str(len(leg["closures"])),
             f"{leg['branch']:+d}" if leg["branch"] else "-",
         )
-    listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
+    remarks = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
     if data["refused_form"]:
-        listed.append(f"programs are not written in the compact form: {data['refused_form']}")
-    return [table, *listed]
+        remarks.append(f"programs are not written in the compact form: {data['refused_form']}")
+    return [table, *remarks]
 
 
 def leg_letters(robot: Robot, leg: Leg) -> Text:
@@ -392,7 +384,9 @@ def _letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tu
         return [*parts[0], ("-", ""), *parts[1]]
 
     def grouped(groups: Any) -> list[tuple[str, str]]:
-        return [_letter(group.letter, any(one.joint in driven for one in group.joints)) for group in groups]
+        return [
+            _letter(group.letter, any(joint.joint in driven for joint in group.joints)) for group in groups
+        ]
 
     trunk = grouped(kind.trunk)
     if not kind.branches:
@@ -404,13 +398,13 @@ def _letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tu
 
 
 def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
-    words = []
+    texts = []
     for (low, high), revolute in zip(pairs, turning, strict=False):
         if low is None and high is None:
             continue
         ends = ["" if end is None else _short(math.degrees(end) if revolute else end) for end in (low, high)]
-        words.append(f"{ends[0]}..{ends[1]} {'deg' if revolute else 'm'}")
-    return ", ".join(words) or "-"
+        texts.append(f"{ends[0]}..{ends[1]} {'deg' if revolute else 'm'}")
+    return ", ".join(texts) or "-"
 
 
 def _short(value: float) -> str:

@@ -70,8 +70,8 @@ def _cell(cell: object) -> str:
     """A cell as HTML: what is underlined or in colour on a terminal is an element."""
     whole = cell if isinstance(cell, Text) else Text.from_markup(str(cell))
     runs = whole.divide(sorted({edge for span in whole.spans for edge in (span.start, span.end)}))
-    shown = []
+    elements = []
     for run in runs:
         tag = next((_ELEMENTS[str(span.style)] for span in run.spans if str(span.style) in _ELEMENTS), "")
-        shown.append(markup.element(tag, markup.text(run.plain)) if tag else markup.text(run.plain))
-    return "".join(shown)
+        elements.append(markup.element(tag, markup.text(run.plain)) if tag else markup.text(run.plain))
+    return "".join(elements)

@@ -80,24 +80,26 @@ def modes_parts(result: NaturalFrequencies) -> list[Part]:
     """The modes at a pose, with what moves and deforms most; along a path the range of each frequency."""
     if result.flags.ndim:
         return _path_parts(result)
-    held = "locked" if result.locked else "free"
+    state = "locked" if result.locked else "free"
     about = "about the equilibrium under load" if result.load is not None else "of the unloaded robot"
     energy, masses = result.strain_energy, result.effective_mass
     table = plain_table("mode", "frequency>", "damping>", "moves with x>", "y>", "z>", "strain energy")
     total = float(np.max(masses))
     for k, frequency in enumerate(result.frequencies):
-        moved = [f"{mass:.4g} kg" if mass > 1e-9 * total else "." for mass in masses[:, k]]
+        mass_cells = [f"{mass:.4g} kg" if mass > 1e-9 * total else "." for mass in masses[:, k]]
         if k < result.rigid:
-            table.add_row(str(k + 1), "0", "", *moved, "rigid motion")
+            table.add_row(str(k + 1), "0", "", *mass_cells, "rigid motion")
             continue
         ratio = result.damping[k]
         most = np.argsort(-energy[:, k])[:2]
         where = ", ".join(
             f"{result.parts[b]} {100.0 * energy[b, k]:.0f} %" for b in most if energy[b, k] > 0.05
         )
-        shown = f"{frequency:.5g} Hz" if np.isfinite(frequency) else "unstable"
-        table.add_row(str(k + 1), shown, f"{ratio:.4f}" if ratio > 0.0 else "", *moved, escape(where))
-    return [f"{result.robot.name}: modes {about}, actuators {held}", table]
+        frequency_text = f"{frequency:.5g} Hz" if np.isfinite(frequency) else "unstable"
+        table.add_row(
+            str(k + 1), frequency_text, f"{ratio:.4f}" if ratio > 0.0 else "", *mass_cells, escape(where)
+        )
+    return [f"{result.robot.name}: modes {about}, actuators {state}", table]
 
 
 def _path_parts(result: NaturalFrequencies) -> list[Part]:
@@ -129,7 +131,7 @@ def frequency_map_parts(result: FrequencyMap) -> list[Part]:
     table = plain_table("mode", "lowest>", "at", "highest>")
     for k in range(result.frequencies.shape[-1]):
         low, pose = result.lowest(k)
-        place = ", ".join(f"{value:.4g}" for value in pose)
+        pose_text = ", ".join(f"{value:.4g}" for value in pose)
         high = float(np.max(result.frequencies[..., k][inside]))
-        table.add_row(str(k + 1), f"{low:.5g} Hz", place, f"{high:.5g} Hz")
+        table.add_row(str(k + 1), f"{low:.5g} Hz", pose_text, f"{high:.5g} Hz")
     return [head, table]

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import new_figure
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.observation import Observation, SeenCylinder
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
 
 
-def plot_observation(observation: Observation, *, names: bool = True, shown: bool = True) -> Figure:
+@picture
+def plot_observation(paper: Paper, observation: Observation, *, names: bool = True) -> str:
     """Draw the image with the measured edges over it.
 
     Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was
@@ -31,62 +28,60 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     are dashed in red, where they would be.
 
     Args:
+        paper: what it is drawn on.
         observation: what was seen.
         names: whether to write the names of the cylinders.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
     """
     camera = observation.camera
     width, height = camera.size
     size = 6.4 * np.array([width, height]) / max(width, height)
-    figure = new_figure(float(size[0]), float(size[1]) + 0.35, shown=shown)
+    figure = paper.figure(float(size[0]), float(size[1]) + 0.35)
     ax = figure.add_subplot()
     ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
-    for one, rod in zip(observation.seen, observation.scene.rods, strict=True):
+    for cylinder, rod in zip(observation.seen, observation.scene.rods, strict=True):
         lines = ContactLines.of(rod)
-        free = _draw(ax, observation, one, lines)
+        free = _draw(ax, observation, cylinder, lines)
         if names:
-            _write(ax, camera, one, rod.start + free * lines.way)
+            _write(ax, camera, cylinder, rod.start + free * lines.way)
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(height - 0.5, -0.5)
     ax.set_axis_off()
-    words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
-    ax.set_title(style.wrapped_title(words), fontsize=7.5, color=style.INK)
+    title = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
+    ax.set_title(style.wrapped_title(title), fontsize=7.5, color=style.INK)
     figure.set_layout_engine("tight", pad=0.3)
-    return figure
+    # It has its own in small letters, close to the image.
+    return ""
 
 
-def _draw(ax: Any, observation: Observation, one: SeenCylinder, lines: ContactLines) -> float:
+def _draw(ax: Any, observation: Observation, cylinder: SeenCylinder, lines: ContactLines) -> float:
     """Draw the edges of a cylinder; give where along it there is room for its name."""
     camera = observation.camera
-    seen = edge_visibility(observation.scene, one.view.cylinder, observation.pixels.reach)
-    t = seen.t
-    if one.measured is None:
+    visible = edge_visibility(observation.scene, cylinder.view.cylinder, observation.pixels.reach)
+    t = visible.t
+    if cylinder.measured is None:
         axis = camera.pixels(np.mean(lines.points(t), axis=0))
         ax.plot(axis[:, 0], axis[:, 1], color=_NONE, linewidth=0.8, linestyle=(0, (4, 3)))
         return 0.5
-    colour = _FOUND if len(one.measured.edges) == 2 else _ONE
-    for edge in one.measured.edges:
+    colour = _FOUND if len(cylinder.measured.edges) == 2 else _ONE
+    for edge in cylinder.measured.edges:
         # The measured plane, from the true ends: points of the line are put into it.
         points = lines.points(t)[edge.side]
         points = points - (points @ edge.normal)[:, None] * edge.normal
         u, v = camera.pixels(points).T
-        free = seen.free[edge.side]
+        free = visible.free[edge.side]
         ax.plot(u, v, color=colour, linewidth=0.5, linestyle=(0, (1, 2)))
         ax.plot(np.where(free, u, np.nan), np.where(free, v, np.nan), color=colour, linewidth=1.1)
-    both = np.any(seen.free, axis=0)
+    both = np.any(visible.free, axis=0)
     return float(np.mean(t[both])) if np.any(both) else 0.5
 
 
-def _write(ax: Any, camera: Camera, one: SeenCylinder, middle: Array) -> None:
-    place = camera.pixels(middle)
-    if camera.holds(place):
+def _write(ax: Any, camera: Camera, cylinder: SeenCylinder, middle: Array) -> None:
+    pixel = camera.pixels(middle)
+    if camera.holds(pixel):
         box = {"facecolor": "black", "alpha": 0.45, "linewidth": 0.0, "pad": 1.0}
         ax.text(
-            *place,
-            style.picture_name(one.view.name),
+            *pixel,
+            style.picture_name(cylinder.view.name),
             fontsize=5.5,
             color="white",
             ha="center",
@@ -115,19 +110,19 @@ def _coordinates(observation: Observation) -> tuple[tuple[str, ...], Array, list
     return names, observation.pose.sigma, [is_angle(observation.robot, name) for name in names]
 
 
-def observation_parts(seen: Observation) -> list[Part]:
+def observation_parts(observation: Observation) -> list[Part]:
     """What is seen of each cylinder, and the pose."""
-    width, height = seen.camera.size
-    place = ", ".join(f"{1e3 * value:.0f}" for value in seen.camera.pose.p)
+    width, height = observation.camera.size
+    position = ", ".join(f"{1e3 * value:.0f}" for value in observation.camera.pose.p)
     parts: list[Part] = [
-        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, "
-        f"blur {seen.pixels.blur:g} px, noise {seen.pixels.read_noise:g} grey levels",
-        cylinder_table(seen),
+        f"{observation.robot.name}, image of {width} x {height} px from ({position}) mm, "
+        f"blur {observation.pixels.blur:g} px, noise {observation.pixels.read_noise:g} grey levels",
+        cylinder_table(observation),
     ]
-    if seen.pose is None:
+    if observation.pose is None:
         return parts
-    line = f"\npose from {seen.pose.edges} edges, misfit {seen.pose.misfit:.2f}"
-    return [*parts, line, pose_table(seen)]
+    line = f"\npose from {observation.pose.edges} edges, misfit {observation.pose.misfit:.2f}"
+    return [*parts, line, pose_table(observation)]
 
 
 def cylinder_table(observation: Observation) -> Table:
@@ -140,14 +135,14 @@ def cylinder_table(observation: Observation) -> Table:
         "true error (urad)>",
         "usable",
     )
-    for one in observation.seen:
-        free = " / ".join(f"{value:.0f}" for value in one.view.length)
+    for cylinder in observation.seen:
+        free = " / ".join(f"{value:.0f}" for value in cylinder.view.length)
         sigma, error = (
             f"{1e6 * value:.3g}" if np.isfinite(value) else ""
-            for value in (one.direction_sigma, one.direction_error)
+            for value in (cylinder.direction_sigma, cylinder.direction_error)
         )
-        usable = escape(one.reason or "yes")
-        table.add_row(escape(one.view.name), f"{one.view.width:.1f}", free, sigma, error, usable)
+        usable = escape(cylinder.reason or "yes")
+        table.add_row(escape(cylinder.view.name), f"{cylinder.view.width:.1f}", free, sigma, error, usable)
     for box in observation.view.boxes:
         table.add_row(escape(box.name), "", "", "", "", escape(box.reason))
     return table

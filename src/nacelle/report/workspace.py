@@ -75,10 +75,10 @@ def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
         + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
     )
     if data["other_branch"]:
-        other = data["other_branch"]
+        other_count = data["other_branch"]
         lines.append(
             f"on a branch that is not connected with the reference pose, and not counted within limits: "
-            f"{other} ({100.0 * other / points:.1f} %)"
+            f"{other_count} ({100.0 * other_count / points:.1f} %)"
         )
     if len(grid.names) == 1:
         (unit,) = grid.units

@@ -77,8 +77,8 @@ def cylinder(
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     across = across / np.linalg.norm(across)
     count = sides or (12 if radius < 0.5 * face else 40)
-    turn = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
-    circle = radius * (np.cos(turn) * across + np.sin(turn) * np.cross(axis, across))
+    angle = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
+    circle = radius * (np.cos(angle) * across + np.sin(angle) * np.cross(axis, across))
     steps = max(1, int(np.ceil(length / face)))
     rings = [
         start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle
@@ -123,8 +123,8 @@ def plate(corners: list[Array], half: float, face: float) -> Array:
 
 def sphere(centre: Array, radius: float, sides: int = 16) -> Array:
     """Faces of a sphere, so many around its equator."""
-    turn = np.linspace(0.0, 2.0 * np.pi, sides + 1)[:, None]
-    circle = np.hstack([np.cos(turn), np.sin(turn), np.zeros_like(turn)])
+    azimuth = np.linspace(0.0, 2.0 * np.pi, sides + 1)[:, None]
+    circle = np.hstack([np.cos(azimuth), np.sin(azimuth), np.zeros_like(azimuth)])
     pole = np.array([0.0, 0.0, 1.0])
     rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, sides // 2 + 1)
     return skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])

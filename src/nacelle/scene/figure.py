@@ -239,8 +239,8 @@ def _legend(items: Sequence[SceneItem]) -> str:
         prefix = f"{item.label}: " if item.label and len(items) > 1 else ""
         for arrows in item.arrows:
             swatch = element("span", kind="swatch", style=f"background: {hexadecimal(arrows.colour)}")
-            words = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
-            rows.append(element("li", swatch, text(words)))
+            label = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
+            rows.append(element("li", swatch, text(label)))
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
@@ -254,7 +254,7 @@ def _outline(items: Sequence[SceneItem]) -> Array:
     angle = np.pi * (1.0 + 5.0**0.5) * turns
     flat = np.sqrt(1.0 - rise**2)
     directions = np.stack([flat * np.cos(angle), flat * np.sin(angle), rise], axis=1)  # on a Fibonacci sphere
-    best, places = np.full(64, -np.inf), np.zeros((64, 3))
+    best, farthest = np.full(64, -np.inf), np.zeros((64, 3))
     for item in items:
         offset = np.asarray(item.offset, dtype=float)
         R = rotations(item.motion.quaternion)
@@ -265,16 +265,16 @@ def _outline(items: Sequence[SceneItem]) -> Array:
         for part in item.geometry.parts:
             points = np.concatenate([corners(solid) for solid in part.solids])
             points = np.unique(points[[*np.argmax(points @ directions.T, axis=0)]], axis=0)
-            moved = np.einsum("tij,kj->tki", R[:, part.body], points)
-            clouds.append((moved + item.motion.position[:, None, part.body] + offset).reshape(-1, 3))
+            rotated = np.einsum("tij,kj->tki", R[:, part.body], points)
+            clouds.append((rotated + item.motion.position[:, None, part.body] + offset).reshape(-1, 3))
         for cloud in clouds:
             if len(cloud):
                 reach = cloud @ directions.T
                 index = np.argmax(reach, axis=0)
                 values = reach[index, np.arange(64)]
-                places = np.where((values > best)[:, None], cloud[index], places)
+                farthest = np.where((values > best)[:, None], cloud[index], farthest)
                 best = np.maximum(values, best)
-    return np.unique(np.round(places, 6), axis=0)
+    return np.unique(np.round(farthest, 6), axis=0)
 
 
 def _common(values: Sequence[int | None]) -> int | None:

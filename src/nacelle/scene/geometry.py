@@ -117,9 +117,9 @@ def link_frame(first: Array, second: Array) -> tuple[Pose, float]:
 
 def stretched_link(corners: Array, length: float) -> Array:
     """Corners (..., 4) of a link at a length (m): (..., 3) in its frame, m."""
-    place = corners[..., :3].copy()
-    place[..., 2] += length * corners[..., 3]
-    return np.asarray(place)
+    position = corners[..., :3].copy()
+    position[..., 2] += length * corners[..., 3]
+    return np.asarray(position)
 
 
 def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
@@ -143,8 +143,8 @@ def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
             )
         )
     for torsion in robot.torsion_springs:
-        held, coil = _held(placed, *torsion.bodies), _coil(extent)
-        links.append(Between("spring", torsion.name, torsion.bodies, held, SPRING_COLOUR, coil))
+        points, coil = _held(placed, *torsion.bodies), _coil(extent)
+        links.append(Between("spring", torsion.name, torsion.bodies, points, SPRING_COLOUR, coil))
     return tuple(links)
 
 
@@ -157,10 +157,10 @@ def _held(placed: PlacedRobot, first: int, second: int) -> tuple[Array, Array]:
         if b == BASE:
             away = np.linalg.norm(joints[k] - middles[1 - k], axis=1)
             middles[k] = joints[k][int(np.argmin(away))]
-    one, two = (
+    point_first, point_second = (
         placed.poses[b].R.T @ (middle - placed.poses[b].p) for b, middle in zip(bodies, middles, strict=True)
     )
-    return one, two
+    return point_first, point_second
 
 
 def _joints(placed: PlacedRobot, b: int) -> Array:
@@ -168,8 +168,8 @@ def _joints(placed: PlacedRobot, b: int) -> Array:
     points = []
     for joint, ends in zip(placed.robot.joints, placed.ends, strict=True):
         if not joint.is_coupling:
-            own = zip((joint.predecessor, joint.successor), ends, strict=True)
-            points += [end.p for body, end in own if body == b]
+            body_ends = zip((joint.predecessor, joint.successor), ends, strict=True)
+            points += [end.p for body, end in body_ends if body == b]
     return np.array(points or [placed.poses[b].p])
 
 
@@ -185,8 +185,8 @@ def _coil(extent: float) -> tuple[Array, ...]:
     # A ring of the wire is in the plane of its radius and the axis, whatever the pitch is.
     for part in np.linspace(0.0, 1.0, _COILS * _PIECES + 1):
         radial = np.array([np.cos(2.0 * np.pi * _COILS * part), np.sin(2.0 * np.pi * _COILS * part), 0.0])
-        turn = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)[:, None]
-        ring = (r + wire * np.cos(turn)) * radial + wire * np.sin(turn) * np.array([0.0, 0.0, 1.0])
+        angle = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)[:, None]
+        ring = (r + wire * np.cos(angle)) * radial + wire * np.sin(angle) * np.array([0.0, 0.0, 1.0])
         at = np.full((_SIDES + 1, 1), _STRAIGHT + (1.0 - 2.0 * _STRAIGHT) * part)
         rings.append(np.concatenate([ring, at], axis=1))
     windings = [skin([a, b]) for a, b in pairwise(rings)]
@@ -320,8 +320,8 @@ def body_meshes(body: Body, folder: str) -> list[Mesh]:
             try:
                 meshes.append(_placed(shape["mesh"], folder, shape.get("color")))
             except _UnreadableError as error:
-                words = f"body {body.name!r}: the mesh {shape['mesh']['file']!r} is not drawn: {error}"
-                warnings.warn(words, DrawingWarning, stacklevel=2)
+                message = f"body {body.name!r}: the mesh {shape['mesh']['file']!r} is not drawn: {error}"
+                warnings.warn(message, DrawingWarning, stacklevel=2)
     return meshes
 
 
@@ -339,8 +339,8 @@ def _placed(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
     scale = float(data.get("scale", 1.0)) * np.array([-1.0 if data.get("mirror") else 1.0, 1.0, 1.0])
     # A reflection turns the triangles inside out.
     order = [0, 2, 1] if np.prod(scale) < 0.0 else [0, 1, 2]
-    own = Mesh(mesh.points * scale, mesh.triangles[:, order], colour)
-    return own.moved(FrameSpec.model_validate(data.get("at", {})).pose())
+    scaled = Mesh(mesh.points * scale, mesh.triangles[:, order], colour)
+    return scaled.moved(FrameSpec.model_validate(data.get("at", {})).pose())
 
 
 @lru_cache(maxsize=64)
@@ -446,9 +446,9 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
         if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
             continue
         for b, solid in joint_marks(placed, j):
-            own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
-            shown = ACTIVE_COLOUR if active else JOINT_COLOUR
-            parts.append(BodyPart("joint", joint.name, b, (own,), (shown,), active))
+            mark = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
+            colour_shown = ACTIVE_COLOUR if active else JOINT_COLOUR
+            parts.append(BodyPart("joint", joint.name, b, (mark,), (colour_shown,), active))
     return parts
 
 
@@ -464,9 +464,9 @@ def _ends(links: Sequence[Between], extent: float) -> list[BodyPart]:
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
     """A body with its solids, each in its own colour or that of the body."""
     back, body = placed.poses[b].inverse(), placed.robot.bodies[b]
-    own: list[Drawn] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
-    own = own or [solid.moved(back) for solid in placed.solids(b)]
-    solids = tuple(_thick(solid, placed.extent) for solid in own)
+    solids_described: list[Drawn] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
+    solids_described = solids_described or [solid.moved(back) for solid in placed.solids(b)]
+    solids = tuple(_thick(solid, placed.extent) for solid in solids_described)
     colours = tuple(hexadecimal(solid.colour or colour) for solid in solids)
     return BodyPart("base" if b == BASE else "body", body.name, b, solids, colours)
 
@@ -515,5 +515,5 @@ def across(placed: PlacedRobot) -> int | None:
 
 
 def _plane(k: int, revolute: Sequence[Array], slides: Sequence[Array]) -> bool:
-    along = all(abs(abs(axis[k]) - 1.0) < 1e-9 for axis in revolute)
-    return bool(revolute) and along and all(abs(axis[k]) < 1e-9 for axis in slides)
+    parallel = all(abs(abs(axis[k]) - 1.0) < 1e-9 for axis in revolute)
+    return bool(revolute) and parallel and all(abs(axis[k]) < 1e-9 for axis in slides)

@@ -56,9 +56,9 @@ def poses_along(robot: Robot, times: Any, x: Any) -> PosesOverTime:
     ok = joints.reachable & np.all(np.isfinite(R), axis=(1, 2, 3)) & np.all(np.isfinite(p), axis=(1, 2))
     if not ok.any():
         inverse_kinematics(robot, x[0], limits=False)  # raises, and says which leg does not reach
-    held = np.maximum.accumulate(np.where(ok, np.arange(len(ok)), -1))
-    held = np.where(held < 0, int(np.argmax(ok)), held)
-    R, p = np.asarray(R)[held], np.asarray(p)[held]
+    indices = np.maximum.accumulate(np.where(ok, np.arange(len(ok)), -1))
+    indices = np.where(indices < 0, int(np.argmax(ok)), indices)
+    R, p = np.asarray(R)[indices], np.asarray(p)[indices]
     return PosesOverTime(times, p, quaternions(R), ok)
 
 

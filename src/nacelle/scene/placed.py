@@ -106,8 +106,8 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
         Part(link.kind, link.name, link.solids(poses), (link.colour,) * len(link.pieces))
         for link in geometry.links
     ]
-    shown = range(len(robot.bodies)) if frames else (BASE,)
-    parts += [frame_part(robot.bodies[b].name, poses[b], _size(b), geometry.extent) for b in shown]
+    framed = range(len(robot.bodies)) if frames else (BASE,)
+    parts += [frame_part(robot.bodies[b].name, poses[b], _size(b), geometry.extent) for b in framed]
     return Scene(tuple(parts), geometry.across, geometry.extent)
 
 

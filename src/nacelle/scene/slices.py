@@ -67,14 +67,14 @@ def pairs(robot: Robot) -> list[tuple[str, ...]]:
     names = robot.motion.coordinates
     angles = [name for name in names if is_angle(robot, name)]
     lengths = [name for name in names if name not in angles]
-    chosen: list[tuple[str, ...]] = []
+    slices_chosen: list[tuple[str, ...]] = []
     if len(lengths) == 1 and len(angles) == 1:
         return [(lengths[0], angles[0])]
     for group in (lengths, angles):
         if len(group) == 1:
-            chosen.append((group[0],))
-        chosen += [(group[0], other) for other in group[1 : 3 if group is lengths else 2]]
-    return chosen
+            slices_chosen.append((group[0],))
+        slices_chosen += [(group[0], partner) for partner in group[1 : 3 if group is lengths else 2]]
+    return slices_chosen
 
 
 def slice_ranges(
@@ -119,16 +119,16 @@ def slice_ranges(
     low, high = np.maximum(low, centre - widest), np.minimum(high, centre + widest)
     settings, ranges = [], {}
     for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
-        words, numbers = round_range(a, b, is_angle(robot, name))
-        settings.append(f"{name}={words}:{points}")
+        texts, numbers = round_range(a, b, is_angle(robot, name))
+        settings.append(f"{name}={texts}:{points}")
         ranges[name] = (*numbers, points)
     return SliceRanges(tuple(settings), ranges, bool(touches.any()))
 
 
 def pose_coordinate(robot: Robot, x: Array, name: str) -> float:
     """A coordinate of a pose (nx,), m or rad; zero for turns of a free orientation, which count from it."""
-    listed = layout_of(robot.motion).x_names
-    return float(x[listed.index(name)]) if name in listed else 0.0
+    names = layout_of(robot.motion).x_names
+    return float(x[names.index(name)]) if name in names else 0.0
 
 
 def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float, float]]:
@@ -141,10 +141,10 @@ def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float,
     rounded = [math.floor(ends[0] / power) * power, math.ceil(ends[1] / power) * power]
     if angle:
         rounded = [max(rounded[0], min(ends[0], -180.0)), min(rounded[1], max(ends[1], 180.0))]
-    words = [f"{value + 0.0:.10g}" + ("deg" if angle else "") for value in rounded]
+    texts = [f"{value + 0.0:.10g}" + ("deg" if angle else "") for value in rounded]
     kind = QUANTITIES["angle" if angle else "length"]
-    a, b = (parse_quantity(word, kind, {"*": "SI"}) for word in words)
-    return ":".join(words), (a, b)
+    a, b = (parse_quantity(word, kind, {"*": "SI"}) for word in texts)
+    return ":".join(texts), (a, b)
 
 
 # ---- how a slice is drawn
@@ -172,10 +172,10 @@ class Band(NamedTuple):
 
 def bands(grid: Workspace) -> list[Band]:
     """Points of a grid within limits by their inverse condition numbers, from the lowest band up."""
-    place = np.digitize(np.nan_to_num(grid.conditioning), _LEVELS)
+    level = np.digitize(np.nan_to_num(grid.conditioning), _LEVELS)
     ends = (0.0, *_LEVELS, 1.0)
     return [
-        Band(f"{ends[k]:g} to {ends[k + 1]:g}", colour, grid.inside_limits & (place == k))
+        Band(f"{ends[k]:g} to {ends[k + 1]:g}", colour, grid.inside_limits & (level == k))
         for k, colour in enumerate(_SEQUENCE)
     ]
 
@@ -192,6 +192,6 @@ def grid_axes(grid: Workspace) -> list[GridAxis]:
     """The axes of a grid: metres and degrees."""
     axes = []
     for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True):
-        shown, scale = ("deg", math.degrees(1.0)) if unit == "rad" else ("m", 1.0)
-        axes.append(GridAxis(f"{name} ({shown})", scale * np.asarray(values, dtype=float), scale))
+        unit_shown, scale = ("deg", math.degrees(1.0)) if unit == "rad" else ("m", 1.0)
+        axes.append(GridAxis(f"{name} ({unit_shown})", scale * np.asarray(values, dtype=float), scale))
     return axes

@@ -112,10 +112,10 @@ def rail(limits: Interval, moved: Interval, extent: float, *, from_anchor: bool)
     margin = 0.2 * extent if max(abs(low), abs(high)) <= 0.2 * extent else 0.05 * extent
     # Limits far away are none: nobody builds such a rail.
     ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, moved, strict=True)]
-    given = [math.isfinite(end) for end in ends]
-    first = min(low, ends[0]) - 0.03 * extent if given[0] else low - margin
-    last = max(high, ends[1]) + 0.03 * extent if given[1] else high + margin
-    if from_anchor or not any(given):
+    has_limit = [math.isfinite(end) for end in ends]
+    first = min(low, ends[0]) - 0.03 * extent if has_limit[0] else low - margin
+    last = max(high, ends[1]) + 0.03 * extent if has_limit[1] else high + margin
+    if from_anchor or not any(has_limit):
         first, last = min(first, 0.0), max(last, 0.0)
     return Interval(first, last)
 
@@ -175,8 +175,8 @@ def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Soli
     points = distinct_points([*tips], 1e-6 + radius)
     solids: list[Solid] = []
     for a, b in itertools.pairwise(points):
-        way = arc(a, b, centre)
-        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(way)]
+        points_on_arc = arc(a, b, centre)
+        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(points_on_arc)]
     return solids or [Ball(points[0] if points else centre, 2.0 * radius)]
 
 
@@ -190,8 +190,8 @@ def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
     side = np.cross(n, u)
     side = side * (np.linalg.norm(u) / np.linalg.norm(side))
     angle = float(np.arctan2(side @ v, u @ v))
-    turn = np.linspace(0.0, angle, pieces + 1)[:, None]
-    return np.asarray(centre + np.cos(turn) * u + np.sin(turn) * side)
+    angles = np.linspace(0.0, angle, pieces + 1)[:, None]
+    return np.asarray(centre + np.cos(angles) * u + np.sin(angles) * side)
 
 
 def _rods(points: list[Array], radius: float) -> list[Rod]:
@@ -211,6 +211,14 @@ def _rods(points: list[Array], radius: float) -> list[Rod]:
 _BALL_SIDE = {JointKind.PLANAR_SPHERICAL: 1, JointKind.SPHERICAL_PLANAR: 0}
 # The thinnest thing drawn, as a part of the robot's extent.
 THIN = 0.004
+
+
+def joint_frames(robot: Robot, poses: Sequence[Pose]) -> list[tuple[Pose, Pose]]:
+    """For each joint its frames on predecessor and successor, in the base, from the poses of all bodies."""
+    return [
+        (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
+        for j in robot.joints
+    ]
 
 
 class PlacedRobot:
@@ -236,10 +244,7 @@ class PlacedRobot:
         """
         self.robot, self.poses = robot, list(poses)
         self.travelled = travelled or {}
-        self.ends = [
-            (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
-            for j in robot.joints
-        ]
+        self.ends = joint_frames(robot, poses)
         pairs = zip(robot.joints, self.ends, strict=True)
         points = np.array([end.p for joint, pair in pairs if not joint.is_coupling for end in pair])
         self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
@@ -301,8 +306,8 @@ class PlacedRobot:
         ]
         frames = [distinct_points([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
         if len(rails) > 1 and not points and _parallel(rails):
-            along = rails[0].stop - rails[0].start
-            ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ along)) for rail in rails]
+            direction = rails[0].stop - rails[0].start
+            ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ direction)) for rail in rails]
             frames = [[low for low, _ in ends], [high for _, high in ends]]
         for frame in frames:
             edges = rim(frame, 0.05 * self.extent) or spanning_edges(frame)
@@ -407,5 +412,5 @@ def _stroke_limits(joint: Joint) -> Interval:
 
 
 def _parallel(rails: Sequence[Rod]) -> bool:
-    ways = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
-    return all(abs(abs(float(way @ ways[0])) - 1.0) < 1e-6 for way in ways)
+    directions = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
+    return all(abs(abs(float(direction @ directions[0])) - 1.0) < 1e-6 for direction in directions)

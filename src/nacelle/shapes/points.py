@@ -11,11 +11,11 @@ from nacelle.spatial.scalar import Array
 
 def distinct_points(points: list[Array], distance: float) -> list[Array]:
     """Points that are not the same, in their order."""
-    kept: list[Array] = []
+    distinct: list[Array] = []
     for point in points:
-        if all(float(np.linalg.norm(point - other)) > distance for other in kept):
-            kept.append(point)
-    return kept
+        if all(float(np.linalg.norm(point - other)) > distance for other in distinct):
+            distinct.append(point)
+    return distinct
 
 
 def rim(points: list[Array], distance: float) -> list[tuple[int, int]]:

@@ -7,10 +7,10 @@ reference, and gives
 
 The forces u act from t_k + delay on, until the next ones do. In between the plant is integrated by steps
 h = T / substeps of the classical Runge-Kutta method; a delay is rounded to whole steps. With a plant that can
-be compiled (`Compilable`) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
-plants say what they measure (`HasSignals`) and are stepped in Python. So is a plant whose law is no program
-but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is given
-the motion of the plant so far (`PastMotion`), since a camera sees what was.
+be compiled (loop_parts()) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
+plants say what they measure (signals(s, wanted)) and are stepped in Python. So is a plant whose law is no
+program but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is
+given the motion of the plant so far (`PastMotion`), since a camera sees what was.
 
 A law is a physics function of its model of the robot, which may differ from the robot that moves. It declares
 what it takes, among the signals of `nacelle.simulation.feedback` and
@@ -25,28 +25,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import Compilable, CompiledPlant, LoopModel, law_inputs
+from nacelle.simulation.feedback import CompiledPlant, LoopModel, law_inputs
 from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import (
-    BLOCK,
-    FixedSteps,
-    StepBlock,
-    TimeGrid,
-    integrate_fixed,
-    one_step,
-)
+from nacelle.simulation.integrators import BLOCK, StepBlock, Stepper, TimeGrid, integrate_fixed
 from nacelle.simulation.native_flow import Options
-from nacelle.simulation.protocol import Derivative, Events, InitialValueProblem, Plant, robot_of
+from nacelle.simulation.protocol import Events, InitialValueProblem, Plant, robot_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
@@ -121,9 +114,9 @@ class DigitalController:
         Raises:
             KinematicsError: if it takes something that there is not, or in another size.
         """
-        own = {"z": self.memory.shape, "gains": self.gains.shape}
+        extra = {"z": self.memory.shape, "gains": self.gains.shape}
         what = f"the controller {self.name!r}"
-        return law_inputs(what, self.function, self.model(plant_robot), plant_robot, own)
+        return law_inputs(what, self.function, self.model(plant_robot), plant_robot, extra)
 
     def rows(self, plant: Plant, robot: Robot, count: int) -> Array:
         """The reference (count, k), a row for every sample.
@@ -151,10 +144,10 @@ class DigitalController:
 # ---- digital controllers as programs
 
 
-def _evaluate(law: DigitalController, robot: Robot, given: dict[str, Any]) -> tuple[Array, Array]:
+def _evaluate(law: DigitalController, robot: Robot, arguments: dict[str, Any]) -> tuple[Array, Array]:
     """Forces (actuators,) and memory (nz,) of a law at what it takes, over any scalar."""
     shapes = law.shapes(robot)
-    result = law.function(law.model(robot), *(given[name] for name in shapes), **dict(law.options))
+    result = law.function(law.model(robot), *(arguments[name] for name in shapes), **dict(law.options))
     if not isinstance(result, dict) or set(result) < {"force", "memory"}:
         raise KinematicsError(f'the controller {law.name!r} gives {{"force": ..., "memory": ...}}')
     force, memory = np.asarray(result["force"]), np.asarray(result["memory"])
@@ -173,15 +166,15 @@ def control(law: DigitalController, parts: CompiledPlant) -> Callable[..., Array
     rows = 1 + shapes.get("r", (0,))[0]
 
     @physics(s=(n + len(law.memory),), w=(rows,), constants=(count + len(law.gains),))
-    def controlled(robot: Robot, s: Array, w: Array, constants: Array) -> Array:
-        given = {"t": w[0], "r": w[1:], "z": s[n:], "gains": constants[count:]}
-        given |= parts.model.signals(robot, s[:n], constants[:count], tuple(shapes))
-        force, memory = _evaluate(law, robot, given)
+    def control_output(robot: Robot, s: Array, w: Array, constants: Array) -> Array:
+        arguments = {"t": w[0], "r": w[1:], "z": s[n:], "gains": constants[count:]}
+        arguments |= parts.model.signals(robot, s[:n], constants[:count], tuple(shapes))
+        force, memory = _evaluate(law, robot, arguments)
         return pack([*force, *memory])
 
     model = law.model(parts.robot)
-    vars(controlled)["made_from"] = (law.function, model.hash, law.options, *parts.model, parts.options)
-    return controlled
+    vars(control_output)["made_from"] = (law.function, model.hash, law.options, *parts.model, parts.options)
+    return control_output
 
 
 def law_alone(law: DigitalController, robot: Robot) -> Callable[..., Any]:
@@ -189,38 +182,39 @@ def law_alone(law: DigitalController, robot: Robot) -> Callable[..., Any]:
     model = law.model(robot)
     if is_interpreted(law.function):
         return partial(law.function, model, **dict(law.options))
-    return _law_alone(law.function, model, law.options)
+    return compiled_law(law.function, model, law.options)
 
 
 @lru_cache(maxsize=32)
-def _law_alone(function: Callable[..., Any], model: Robot, options: Options) -> Compiled:
+def compiled_law(function: Callable[..., Any], model: Robot, options: Options = ()) -> Compiled:
+    """A law by itself as native code, of what it declares."""
     return compile_function(function, model, options=dict(options))
 
 
-class _LawShape(NamedTuple):
-    """What of a law shapes its program: function, robot, options, and how many numbers its arrays have."""
-
-    function: Callable[..., Any]
-    robot: Robot | None
-    options: Options
-    memory: int
-    gains: int
-
-
 @lru_cache(maxsize=32)
-def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, law: _LawShape) -> Any:
-    memory, gains = np.zeros(law.memory), np.zeros(law.gains)
-    own = DigitalController(
-        law.function, 1.0, memory=memory, gains=gains, robot=law.robot, options=law.options
+def _driver(
+    robot: Robot,
+    model: LoopModel,
+    settings: Options,
+    constants: int,
+    function: Callable[..., Any],
+    law_robot: Robot | None,
+    law_options: Options,
+    memory: int,
+    gains: int,
+) -> Any:
+    law = DigitalController(
+        function, 1.0, np.zeros(memory), gains=np.zeros(gains), robot=law_robot, options=law_options
     )
     parts = CompiledPlant(robot, model, settings, np.zeros(constants))
-    return compile_rk4(model.flow, robot, options=dict(settings), control=control(own, parts), sampled=True)
+    return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
 
 
 def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
-    shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
-    return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
+    plant = (parts.robot, parts.model, parts.options, len(parts.constants))
+    shape = (law.function, law.robot, law.options, len(law.memory), len(law.gains))
+    return _driver(*plant, *shape)
 
 
 # ---- laws that are made of others, and laws in Python
@@ -241,7 +235,7 @@ def derived_law(
     function: Callable[..., Any],
     shapes: dict[str, Any],
     arrays_of: Callable[[Robot, dict[str, Array]], dict[str, Array]],
-    outputs_of: Callable[[dict[str, Array], Any], Any] = lambda given, outputs: outputs,
+    outputs_of: Callable[[dict[str, Array], Any], Any] = lambda arguments, outputs: outputs,
 ) -> Callable[..., Any]:
     """A law that evaluates another.
 
@@ -256,9 +250,9 @@ def derived_law(
 
     @physics(**(declared | shapes))
     def law(robot: Robot, *arrays: Array, **options: Any) -> Any:
-        given = dict(zip(names, arrays, strict=True))
-        inner = given | arrays_of(robot, given)
-        return outputs_of(given, function(robot, *(inner[name] for name in declared), **options))
+        arguments = dict(zip(names, arrays, strict=True))
+        inner = arguments | arrays_of(robot, arguments)
+        return outputs_of(arguments, function(robot, *(inner[name] for name in declared), **options))
 
     law.__name__ = getattr(function, "__name__", "controller")
     return interpreted(law) if is_interpreted(function) else law
@@ -268,11 +262,11 @@ def derived_law(
 def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[..., Any]:
     """A law whose forces are those of the sample before: a delay of a whole sample."""
 
-    def outputs_of(given: dict[str, Array], outputs: Any) -> dict[str, Array]:
-        return {"force": given["z"][nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
+    def outputs_of(arguments: dict[str, Array], outputs: Any) -> dict[str, Array]:
+        return {"force": arguments["z"][nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
 
     shapes = {"z": (nz + inputs,)}
-    waiting = derived_law(function, shapes, lambda robot, given: {"z": given["z"][:nz]}, outputs_of)
+    waiting = derived_law(function, shapes, lambda robot, arguments: {"z": arguments["z"][:nz]}, outputs_of)
     vars(waiting)["made_from"] = (function, nz, inputs)
     return waiting
 
@@ -282,14 +276,6 @@ def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[
 
 # Steps of the integration in a sample that are not worth their time.
 _MOST_STEPS = 2000
-
-
-@runtime_checkable
-class HasSignals(Protocol):
-    """A plant that says what its sensors show, where it is not compiled with a controller."""
-
-    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
-        """The wanted signals at a state (size,), by name."""
 
 
 @dataclass(frozen=True)
@@ -374,7 +360,7 @@ class PastMotion:
         return self._step(self._states[k], since, self._forces[k]) if since > 0.0 else self._states[k]
 
 
-class SampledSteps(FixedSteps):
+class SampledSteps(Stepper):
     """Steps of a plant under a digital controller, in blocks of whole samples: natively, or in Python.
 
     Args:
@@ -388,6 +374,8 @@ class SampledSteps(FixedSteps):
     """
 
     failure = "the state, or a force of the controller, is not finite"
+    # The native loop is not that of the plant alone.
+    loop = ""
 
     def __init__(self, plant: Plant, law: DigitalController, samples: SampleSteps, s0: Array) -> None:
         self.law, self.samples, self.n = law, samples, plant.size
@@ -395,26 +383,11 @@ class SampledSteps(FixedSteps):
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
         self._rows = law.rows(plant, self._robot, samples.count)
         first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
-        self.drive = make_drive(plant, first, hold=True)
+        super().__init__(dataclasses.replace(make_drive(plant, first, hold=True), substeps=samples.inner))
         self.most = max(1, BLOCK // samples.substeps) * samples.substeps
         self.memory = [law.memory[None]]
         self._last = np.concatenate([s0, law.memory, first])
         self._motion = PastMotion(self._held_step, samples.start, s0)
-
-    @cached_property
-    def _derivative(self) -> Derivative:
-        return self.drive.plant.derivative()
-
-    def evaluations(self, steps: int) -> int:
-        """Four a step of the method."""
-        return 4 * self.samples.inner * steps
-
-    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """A step under forces that are held, as `FixedSteps.step`."""
-        assert held is not None
-        for _ in range(self.samples.inner):
-            s = one_step(self._derivative, lambda stage, state: held, s, h / self.samples.inner)
-        return s, held
 
     def _held_step(self, s: Array, h: float, u: Array) -> Array:
         return self.step(s, 0, 0.0, h, u)[0]
@@ -425,22 +398,22 @@ class SampledSteps(FixedSteps):
         chosen = slice(k // substeps, (k + len(t) - 1) // substeps)
         times = self.samples.start + self.samples.period * np.arange(chosen.start, chosen.stop)
         w = np.column_stack([times, self._rows[chosen]])
-        X = self._plain(w) if self._parts is None else self._compiled(self._parts, w)
+        X = self._run_in_python(w) if self._parts is None else self._run_natively(self._parts, w)
         n, end, ended = self.n, self.n + len(self.law.memory), ""
         if self.law.stop is not None:
-            place, words = self.law.stop
-            stopped = X[:, n + place] > 0.0
+            index, message = self.law.stop
+            stopped = X[:, n + index] > 0.0
             if stopped.any():
                 # Without forces a robot may meet an event later.
                 halt = int(np.argmax(stopped))
                 X = X[: halt + 1]
-                reason = words if isinstance(words, str) else words[int(X[halt, n + place])]
+                reason = message if isinstance(message, str) else message[int(X[halt, n + index])]
                 ended = f"at {t[halt]:.9g} s {reason}"
         self._last = X[-1]
         self.memory.append(X[:, n:end])
         return StepBlock(X[:, :n], X[:, end:], ended=ended)
 
-    def _compiled(self, parts: CompiledPlant, w: Array) -> Array:
+    def _run_natively(self, parts: CompiledPlant, w: Array) -> Array:
         """X = [s; z; u] after every step of samples with rows w; NaN from where it fails."""
         inner, held = self.samples.inner, self.samples.substeps * self.samples.inner
         result = native_loop(self.law, parts).integrate(
@@ -455,7 +428,7 @@ class SampledSteps(FixedSteps):
         )
         return np.asarray(result.x[0])
 
-    def _plain(self, w: Array) -> Array:
+    def _run_in_python(self, w: Array) -> Array:
         """The same in Python."""
         plant: Any = self.drive.plant
         law: Callable[..., Any] = law_alone(self.law, self._robot)
@@ -465,10 +438,10 @@ class SampledSteps(FixedSteps):
         s, z, u = np.split(self._last, [self.n, self.n + len(self.law.memory)])
         rows: list[Array] = []
         for row in w:
-            given = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
-            measured = tuple(name for name in shapes if name not in given)
-            given |= plant.signals(s, measured) if measured else {}
-            outputs = law(*(given[name] for name in shapes))
+            arguments = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
+            measured = tuple(name for name in shapes if name not in arguments)
+            arguments |= plant.signals(s, measured) if measured else {}
+            outputs = law(*(arguments[name] for name in shapes))
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(self.samples.substeps):
                 u = new if phase == self.samples.delay else u
@@ -488,16 +461,18 @@ def _parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
     Raises:
         KinematicsError: if it can be neither.
     """
-    if isinstance(plant, Compilable) and not is_interpreted(law):
+    compiled: Callable[[], CompiledPlant] | None = getattr(plant, "loop_parts", None)
+    measures = hasattr(plant, "signals")
+    if compiled is not None and not is_interpreted(law):
         try:
-            return plant.loop_parts()
+            return compiled()
         except KinematicsError:
-            if not isinstance(plant, HasSignals):
+            if not measures:
                 raise
-    if not isinstance(plant, HasSignals):
+    if not measures:
         raise KinematicsError(
             f"{plant.name} says nothing that a controller could measure: a plant for one has loop_parts() "
-            "(nacelle.simulation.feedback.Compilable) or signals(s, wanted)"
+            "(nacelle.simulation.feedback.CompiledPlant) or signals(s, wanted)"
         )
     return None
 
@@ -511,7 +486,7 @@ def integrate_sampled(
     report: Callable[[float], None],
 ) -> Outcome:
     """Run a law around a plant, until the last sample is over or an event comes."""
-    own = len(law.memory)
+    memory_size = len(law.memory)
     law, samples = _whole_delay(law, samples, plant.inputs)
     steps, grid = SampledSteps(plant, law, samples, s0), samples.grid
     problem = InitialValueProblem(steps.drive, s0, samples.start, events)
@@ -520,10 +495,10 @@ def integrate_sampled(
     if outcome.t[last] < grid.time(last):
         # An event came within a step.
         memory[last] = memory[last - 1]
-    if len(law.memory) > own and last:
+    if len(law.memory) > memory_size and last:
         # The forces beside a time are those that act from it on; the next ones wait in the memory.
-        outcome.inputs[last] = memory[last, own:]
-    return outcome._replace(memory=memory[:, :own])
+        outcome.inputs[last] = memory[last, memory_size:]
+    return outcome._replace(memory=memory[:, :memory_size])
 
 
 def _whole_delay(

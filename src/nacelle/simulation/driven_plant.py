@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -35,17 +35,9 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
-from nacelle.simulation.feedback import MOTOR, Compilable, CompiledPlant, LoopModel
+from nacelle.simulation.feedback import MOTOR, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import (
-    Event,
-    EventGroup,
-    ImplicitlyStepped,
-    Labels,
-    Plant,
-    Stepped,
-    jointed,
-)
+from nacelle.simulation.protocol import EventGroup, Labels, Plant, jointed
 from nacelle.simulation.run import STEP
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
@@ -69,12 +61,12 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     @physics(s=state, u=of_actuators, constants=constant_shape)
     def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
         (inner,) = size(robot)
-        own, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
+        plant_state, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
         force = [force_limited(u[i], limit) for i, limit in enumerate(drives.limit)]
         motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
         for i, g in zip(lagged, motors, strict=True):
             force[i] = g
-        signals = plant.signals(robot, own, constants, wanted) if wanted else {}
+        signals = plant.signals(robot, plant_state, constants, wanted) if wanted else {}
         if drives.cogging:
             force = list(pack(force) + drives.cogging_forces(signals["q"]))
         bristle_rates = []
@@ -82,7 +74,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
             w = signals["qd"][i]
             force[i] = force[i] - model.force(w, b)
             bristle_rates.append(model.bristle_rate(w, b))
-        flow = plant.flow(robot, own, pack(force), constants, **options)
+        flow = plant.flow(robot, plant_state, pack(force), constants, **options)
         return pack([*flow, *motor_rates, *bristle_rates])
 
     def driven_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
@@ -103,11 +95,11 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     return LoopModel(driven_flow, driven_signals)
 
 
-def _shape(plant: LoopModel, place: int) -> Callable[[Robot], tuple[int, ...]]:
+def _shape(plant: LoopModel, index: int) -> Callable[[Robot], tuple[int, ...]]:
     """Shape of an input of the plant's flow, by its place, as a function of the robot."""
 
     def shape(robot: Robot) -> tuple[int, ...]:
-        return list((input_shapes(plant.flow, robot) or {}).values())[place]
+        return list((input_shapes(plant.flow, robot) or {}).values())[index]
 
     return shape
 
@@ -126,20 +118,15 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     """The fastest rate of joints that stick, 1/s or rad/s; 0 if none has stiction."""
     if not drives.bristled:
         return 0.0
-    places = [i for i, _ in drives.bristled]
+    indices = [i for i, _ in drives.bristled]
     stiffness = np.array([model.stiffness for _, model in drives.bristled])
     damping = np.array([model.damping + model.viscous for _, model in drives.bristled])
-    own, n = W[np.ix_(places, places)], len(places)
-    A = np.block([[-own * damping, -own * stiffness], [np.eye(n), np.zeros((n, n))]])
+    mobility, n = W[np.ix_(indices, indices)], len(indices)
+    A = np.block([[-mobility * damping, -mobility * stiffness], [np.eye(n), np.zeros((n, n))]])
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
 # ---- the plant
-
-
-@runtime_checkable
-class Drivable(Plant, Compilable, Protocol):
-    """A plant that can be compiled with drives."""
 
 
 class DrivenPlant(CompiledPlant):
@@ -157,20 +144,18 @@ class DrivenPlant(CompiledPlant):
         KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
     """
 
-    def __init__(
-        self, plant: Drivable | Robot, drives: Drives | None = None, *, first_force: Any = 0.0
-    ) -> None:
-        given: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
-        if not isinstance(given, Drivable):
+    def __init__(self, plant: Plant | Robot, drives: Drives | None = None, *, first_force: Any = 0.0) -> None:
+        inner: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
+        if not (isinstance(inner, Plant) and hasattr(inner, "loop_parts")):
             raise KinematicsError(
-                f"{getattr(given, 'name', given)} cannot be compiled with drives: give a robot, a RigidPlant "
+                f"{getattr(inner, 'name', inner)} cannot be compiled with drives: give a robot, a RigidPlant "
                 "or an ElasticPlant"
             )
         if drives is not None and not isinstance(drives, Drives):
             raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
-        self.plant: Drivable = given
+        self.plant: Plant = inner
         self.drives = Drives() if drives is None else drives
-        self._inner = given.loop_parts()
+        self._inner: CompiledPlant = inner.loop_parts()
         self.numbers = self.drives.numbers(self._inner.robot)
         model = driven_model(self._inner.model, self.numbers)
         super().__init__(self._inner.robot, model, self._inner.options, self._inner.constants)
@@ -200,8 +185,8 @@ class DrivenPlant(CompiledPlant):
     def bristles(self, s: Array) -> Array:
         """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
         result = np.zeros((*s.shape[:-1], self.inputs))
-        places = [i for i, _ in self.numbers.bristled]
-        result[..., places] = s[..., self.plant.size + len(self.numbers.lagged) :]
+        indices = [i for i, _ in self.numbers.bristled]
+        result[..., indices] = s[..., self.plant.size + len(self.numbers.lagged) :]
         return result
 
     def motor_forces(self, s: Array, u: Array) -> Array:
@@ -228,16 +213,17 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags at most. Bristles, which are far faster, follow quasi-statically.
         """
-        own = STEP
-        if isinstance(self.plant, ImplicitlyStepped):
-            own = self.plant.implicit_step(self.plant_states(s))
-        return min([own, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
+        step: float = self._ask_plant("implicit_step", STEP, s)
+        return min([step, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
 
     def suited_method(self, s: Array) -> str:
         """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
-        if isinstance(self.plant, ImplicitlyStepped):
-            return self.plant.suited_method(self.plant_states(s))
-        return "dop853"
+        return str(self._ask_plant("suited_method", "dop853", s))
+
+    def _ask_plant(self, name: str, otherwise: Any, s: Array, *arguments: float) -> Any:
+        """What the plant says of its steps at its own part of a state; `otherwise` if it says nothing."""
+        method = getattr(self.plant, name, None)
+        return otherwise if method is None else method(self.plant_states(s), *arguments)
 
     def rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
         """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
@@ -249,14 +235,14 @@ class DrivenPlant(CompiledPlant):
         count, lagged = self.inputs, self.numbers.lagged
         if not self.numbers.bristled:
             return np.zeros(count), np.zeros((count, count))
-        f, own, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
+        f, state, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
 
-        def accelerated(force: Array) -> Array:
-            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+        def plant_rates(force: Array) -> Array:
+            return f(np.concatenate([state, force[lagged], bristles]), force)[: len(state)]
 
-        forces, still = np.minimum(1.0, self.numbers.limit), accelerated(np.zeros(count))
-        moved = np.array([own, *(own + accelerated(force) - still for force in np.diag(forces))])
-        w = self.encoders(moved)[1]
+        forces, still = np.minimum(1.0, self.numbers.limit), plant_rates(np.zeros(count))
+        shifted = np.array([state, *(state + plant_rates(force) - still for force in np.diag(forces))])
+        w = self.encoders(shifted)[1]
         return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
 
     def default_step(self, s: Array) -> float:
@@ -264,7 +250,7 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
         """
-        steps = [self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP]
+        steps: list[float] = [self._ask_plant("default_step", STEP, s)]
         steps += [_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged]
         w, W = self.rates_and_mobility(s)
         sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
@@ -274,9 +260,7 @@ class DrivenPlant(CompiledPlant):
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        reason = ""
-        if isinstance(self.plant, Stepped):
-            reason = self.plant.reason_unstable(self.plant_states(s), step)
+        reason = str(self._ask_plant("reason_unstable", "", s, step))
         if reason:
             return reason
         w, W = self.rates_and_mobility(s)
@@ -312,13 +296,13 @@ class DrivenPlant(CompiledPlant):
         """What ends a run of the plant."""
         return [self._lifted(event) for event in self.plant.events()]
 
-    def _lifted(self, event: Event | EventGroup) -> EventGroup:
+    def _lifted(self, event: EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
-        words: Callable[[int, Array], str] | None = event.words
+        describe = event.words
         return EventGroup(
             event.names,
             lambda t, s: event.values(t, self.plant_states(s)),
-            None if words is None else lambda place, s: words(place, self.plant_states(s)),
+            None if describe is None else lambda index, s: describe(index, self.plant_states(s)),
         )
 
     # ---- what results show
@@ -352,4 +336,4 @@ class DrivenPlant(CompiledPlant):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
-        return jointed(self.plant).closure_error(self.plant_states(s))
+        return float(jointed(self.plant).closure_error(self.plant_states(s)))

@@ -1,6 +1,6 @@
 """Drives between the commands of a controller and the joints: numbers, LuGre friction, stiction.
 
-LuGre friction: bristles that bend while two surfaces stick, and slip beyond their static friction.
+LuGre friction is that of bristles that bend while two surfaces stick, and slip beyond their static friction.
 
 With w the rate of a joint and b the mean deflection of the bristles (rad or m)
 
@@ -36,9 +36,8 @@ with the rate, sigma_1(w) = sigma_1 exp(-(w / v_d)^2) (H. Olsson, "Control syste
 1996). The largest value of |w| exp(-(w / v_d)^2) is v_d / sqrt(2 e), and g >= F_c: the condition holds for
 every v_d up to 4 sqrt(2 e) F_c / sigma_1 = 9.3 F_c / sigma_1.
 
-Stiction from a description: Coulomb friction of the actuated joints as LuGre friction.
-
-The numbers that a description does not have are those of the paper's example by default: static friction 1.5
+From a description, Coulomb friction of the actuated joints becomes LuGre friction. The numbers that it does
+not have are those of the paper's example by default: static friction 1.5
 times Coulomb friction, a Stribeck rate of 1 mm/s and bristles that bend by 10 um under Coulomb friction; at
 revolute joints the same at a lever of 100 mm, 0.01 rad/s and 100 urad. The bristles' damper is
 sigma_1 = 2 zeta sqrt(sigma_0 m) with zeta = 0.5 and m the mass that the joint moves at the reference pose,
@@ -101,18 +100,18 @@ class LuGre:
     def __post_init__(self) -> None:
         """Check and normalise."""
         for field in fields(self):
-            given = getattr(self, field.name)
-            if field.name == "fade" and given is None:
+            value = getattr(self, field.name)
+            if field.name == "fade" and value is None:
                 continue
             try:
-                number = float(given)
+                number = float(value)
             except (TypeError, ValueError):
-                raise KinematicsError(f"{field.name} of LuGre friction is a number, got {given!r}") from None
+                raise KinematicsError(f"{field.name} of LuGre friction is a number, got {value!r}") from None
             zero = field.name in ("damping", "viscous")
             finite = np.isfinite(number) or (field.name in ("fade", "blend") and number == np.inf)
             if not finite or number < 0.0 or (number == 0.0 and not zero):
-                words = "not negative" if zero else "above zero"
-                raise KinematicsError(f"{field.name} of LuGre friction is {words}, got {number:g}")
+                requirement = "not negative" if zero else "above zero"
+                raise KinematicsError(f"{field.name} of LuGre friction is {requirement}, got {number:g}")
             object.__setattr__(self, field.name, number)
         if self.static < self.coulomb:
             raise KinematicsError(
@@ -275,26 +274,26 @@ class Drives:
 
     def __post_init__(self) -> None:
         """Check and normalise."""
-        given: dict[str, Any] = {"lag": _plain(self.lag, "lag of the current loops")}
-        if np.any(np.less(given["lag"], 0.0)) or not np.all(np.isfinite(given["lag"])):
+        checked: dict[str, Any] = {"lag": _plain(self.lag, "lag of the current loops")}
+        if np.any(np.less(checked["lag"], 0.0)) or not np.all(np.isfinite(checked["lag"])):
             raise KinematicsError(f"the lag of the current loops is not negative, got {self.lag!r}")
         if self.bandwidth is not None:
-            given["bandwidth"] = _plain(self.bandwidth, "bandwidth of the current loops")
-            if not np.all(np.greater(given["bandwidth"], 0.0)):
+            checked["bandwidth"] = _plain(self.bandwidth, "bandwidth of the current loops")
+            if not np.all(np.greater(checked["bandwidth"], 0.0)):
                 raise KinematicsError(
                     f"the bandwidth of the current loops is above 0 Hz, got {self.bandwidth!r}"
                 )
-            if np.any(given["lag"]):
+            if np.any(checked["lag"]):
                 raise KinematicsError("current loops have a lag or a bandwidth: give one of them")
         if self.limits != DESCRIBED if isinstance(self.limits, str) else self.limits is not None:
-            given["limits"] = _plain(self.limits, "force limit")
-            if not np.all(np.greater(given["limits"], 0.0)):
+            checked["limits"] = _plain(self.limits, "force limit")
+            if not np.all(np.greater(checked["limits"], 0.0)):
                 raise KinematicsError(f"force limits are above zero, or None for none, got {self.limits!r}")
         if self.cogging is not None:
-            given["cogging"] = _cogging(self.cogging)
+            checked["cogging"] = _cogging(self.cogging)
         if self.stiction is not None and not isinstance(self.stiction, LuGre):
-            given["stiction"] = _models(self.stiction)
-        for name, value in given.items():
+            checked["stiction"] = _models(self.stiction)
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def numbers(self, robot: Robot) -> DriveNumbers:
@@ -315,51 +314,51 @@ class Drives:
         return DriveNumbers(lag, limits, cogging, _each(robot, "stiction", self.stiction))
 
 
-def _plain(given: Any, what: str) -> float | tuple[float, ...]:
+def _plain(value: Any, what: str) -> float | tuple[float, ...]:
     """A number, or one for each actuator, as plain floats."""
     try:
-        values = np.asarray(given, dtype=float)
+        values = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise KinematicsError(f"the {what} is a number, or one for each actuator, got {given!r}") from None
+        raise KinematicsError(f"the {what} is a number, or one for each actuator, got {value!r}") from None
     if values.ndim > 1 or np.isnan(values).any():
-        raise KinematicsError(f"the {what} is a number, or one for each actuator, got {given!r}")
+        raise KinematicsError(f"the {what} is a number, or one for each actuator, got {value!r}")
     return float(values) if values.ndim == 0 else tuple(values.tolist())
 
 
-def _cogging(given: Any) -> Cogging | tuple[Cogging, ...]:
-    words = "cogging is (amplitude, cycles, phase), or one such triple for each actuator"
+def _cogging(value: Any) -> Cogging | tuple[Cogging, ...]:
+    message = "cogging is (amplitude, cycles, phase), or one such triple for each actuator"
     try:
-        values = np.asarray(given, dtype=float)
+        values = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise KinematicsError(f"{words}, got {given!r}") from None
+        raise KinematicsError(f"{message}, got {value!r}") from None
     if values.ndim not in (1, 2) or values.shape[-1] != 3 or not np.isfinite(values).all():
-        raise KinematicsError(f"{words}, got {given!r}")
+        raise KinematicsError(f"{message}, got {value!r}")
     return Cogging(*values.tolist()) if values.ndim == 1 else tuple(Cogging(*row) for row in values.tolist())
 
 
-def _models(given: Any) -> tuple[LuGre | None, ...]:
-    listed = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
-    for model in listed:
+def _models(value: Any) -> tuple[LuGre | None, ...]:
+    models = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+    for model in models:
         if model is not None and not isinstance(model, LuGre):
             raise KinematicsError(
                 f"stiction is a LuGre(coulomb, static, rate, stiffness), or for each actuator one or None, "
                 f"got {model!r}"
             )
-    return listed
+    return models
 
 
-def _each(robot: Robot, what: str, given: Any) -> tuple[Any, ...]:
+def _each(robot: Robot, what: str, value: Any) -> tuple[Any, ...]:
     """What is given for all actuators or, as a tuple, for each, for each."""
     count = len(robot.actuators)
-    if not isinstance(given, tuple) or isinstance(given, Cogging):
-        return (given,) * count
-    if len(given) != count:
+    if not isinstance(value, tuple) or isinstance(value, Cogging):
+        return (value,) * count
+    if len(value) != count:
         names = ", ".join(actuator.name for actuator in robot.actuators)
         raise KinematicsError(
             f"{what} of the drives is one, or one for each of the {count} actuators of {robot.name} "
-            f"({names}), got {len(given)}"
+            f"({names}), got {len(value)}"
         )
-    return tuple(given)
+    return tuple(value)
 
 
 # ---- stiction from a description: Coulomb friction of the actuated joints as LuGre friction

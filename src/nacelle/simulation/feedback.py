@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_from_coordinates
-from nacelle.simulation.native_flow import (
-    NativeDriver,
-    NativeFlow,
-    NativeImplicitDriver,
-    Options,
-    implicit_loop,
-    loop_driver,
-)
+from nacelle.simulation.native_flow import NativeFlow, Options
 from nacelle.simulation.protocol import Feedback
 from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -112,7 +105,7 @@ def law_inputs(
     function: Callable[..., Any],
     model: Robot,
     robot: Robot,
-    own: Mapping[str, tuple[int, ...]],
+    extra: Mapping[str, tuple[int, ...]],
 ) -> dict[str, tuple[int, ...]]:
     """Shapes of what a law takes, by name.
 
@@ -121,21 +114,21 @@ def law_inputs(
         function: the law.
         model: the robot that the law is for.
         robot: the robot that moves.
-        own: shapes of what there is beside the signals.
+        extra: shapes of what there is beside the signals.
 
     Raises:
         KinematicsError: if the law takes something that there is not, or in another size.
     """
     shapes = input_shapes(function, model) or {}
-    there, names = {**signal_shapes(robot), **own}, (*SIGNALS, *own)
+    expected, names = {**signal_shapes(robot), **extra}, (*SIGNALS, *extra)
     for name, shape in shapes.items():
         if name not in names:
             raise KinematicsError(
                 f"{what} takes {name!r}; {did_you_mean(name, names)} (there are {', '.join(names)})"
             )
-        if name != "r" and shape != there[name]:
+        if name != "r" and shape != expected[name]:
             raise KinematicsError(
-                f"{what} takes {name} with the shape {shape}; of {robot.name} it is {there[name]}"
+                f"{what} takes {name} with the shape {shape}; of {robot.name} it is {expected[name]}"
             )
     if len(shapes.get("r", (0,))) != 1:
         raise KinematicsError(f"the reference r of {what} has a shape (k,)")
@@ -157,7 +150,7 @@ def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Arra
     options = dict(law.options)
 
     @physics(s=state, u=(1 + shapes.get("r", (0,))[0],), constants=constants)
-    def controlled(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
+    def control_output(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
         signals = {"t": u[0], "r": u[1:], **model.signals(robot, s, constants, tuple(shapes))}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))
         if force.shape != (len(robot.actuators),):
@@ -167,8 +160,8 @@ def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Arra
             )
         return force
 
-    vars(controlled)["made_from"] = (law.function, law.options, model.flow)
-    return controlled
+    vars(control_output)["made_from"] = (law.function, law.options, model.flow)
+    return control_output
 
 
 # ---- as native code
@@ -216,18 +209,6 @@ class CompiledPlant(NativeFlow):
         return results if isinstance(results, dict) else {wanted[0]: results}
 
 
-@runtime_checkable
-class Compilable(Protocol):
-    """A plant that can be compiled with a controller."""
-
-    def loop_parts(self) -> CompiledPlant:
-        """What is compiled.
-
-        Raises:
-            KinematicsError: if there is no program of it.
-        """
-
-
 class CompiledLoop(NativeFlow):
     """A plant under a compiled feedback; its inputs are [t; r].
 
@@ -245,20 +226,9 @@ class CompiledLoop(NativeFlow):
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
         return np.asarray(native(self._control, self.robot)(s, u, self.constants))
 
-    def driver(self, *, held: bool = False) -> NativeDriver | None:
-        """The native loop of fixed steps with the feedback at every stage, or held over each step."""
+    def _loop_program(self, held: bool) -> tuple[Any, ...]:
         if not held:
-            return super().driver()
-        return NativeDriver(loop_driver(*self._held), self.constants)
-
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
-        """The native loop of implicit steps with the feedback at every stage, or held over each step."""
-        if not held:
-            return super().implicit_driver()
-        return NativeImplicitDriver(implicit_loop(*self._held), self.constants)
-
-    @property
-    def _held(self) -> tuple[Callable[..., Any], Robot, Options, Callable[..., Any]]:
+            return super()._loop_program(held)
         return self._plant.model.flow, self.robot, self._plant.options, self._control
 
 
@@ -267,14 +237,14 @@ def _loop(
     robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
 ) -> tuple[Callable[..., Array], Callable[..., Array]]:
     """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
-    force, given = control(Feedback(law, None, options), robot, model), dict(settings)
+    force, flow_options = control(Feedback(law, None, options), robot, model), dict(settings)
 
-    def closed(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
-        return model.flow(robot, s, force(robot, s, u, constants), constants, **given)
+    def closed_flow(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
+        return model.flow(robot, s, force(robot, s, u, constants), constants, **flow_options)
 
-    vars(closed)["physics_inputs"] = vars(force)["physics_inputs"]
-    vars(closed)["made_from"] = (law, options, model.flow, sorted(given.items()))
-    return force, closed
+    vars(closed_flow)["physics_inputs"] = vars(force)["physics_inputs"]
+    vars(closed_flow)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
+    return force, closed_flow
 
 
 @lru_cache(maxsize=32)

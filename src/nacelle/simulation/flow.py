@@ -45,27 +45,27 @@ def state_size(robot: Robot) -> tuple[int]:
 def turn_from(quat_0: Array, quat: Array) -> Array:
     """The shortest rotation vector r (3,) with quat = exp(r) quat_0."""
     back = quat_0 * np.array([-1.0, -1.0, -1.0, 1.0])
-    turn = quat_product(quat, back)
-    side = where(turn[3], 1.0, -1.0)
-    square = dot(turn[:3], turn[:3])
+    rotation = quat_product(quat, back)
+    side = where(rotation[3], 1.0, -1.0)
+    square = dot(rotation[:3], rotation[:3])
     small = 1e-16 - square
     length = sqrt(where(small, 1.0, square))
-    scale = side * where(small, 2.0, 2.0 * atan2(length, side * turn[3]) / length)
-    return np.asarray(scale * turn[:3])
+    scale = side * where(small, 2.0, 2.0 * atan2(length, side * rotation[3]) / length)
+    return np.asarray(scale * rotation[:3])
 
 
 def reference_orientation(mechanism: Mechanism) -> Array:
     """The orientation of the reference pose, from which rotations are counted: a quaternion (4,)."""
-    place = mechanism.layout.quaternion
-    return np.array([0.0, 0.0, 0.0, 1.0] if place is None else mechanism.reference[0][place])
+    quaternion = mechanism.layout.quaternion
+    return np.array([0.0, 0.0, 0.0, 1.0] if quaternion is None else mechanism.reference[0][quaternion])
 
 
 def coordinates_of(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
     """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_from_coordinates`."""
-    place = mechanism.layout.quaternion
-    if place is None:
+    quaternion = mechanism.layout.quaternion
+    if quaternion is None:
         return x
-    return pack([*x[: place.start], *turn_from(quat_0, x[place]), *x[place.stop :]])
+    return pack([*x[: quaternion.start], *turn_from(quat_0, x[quaternion]), *x[quaternion.stop :]])
 
 
 def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
@@ -99,12 +99,12 @@ def state_samples(
     States may go on behind those of the robot: with numbers of drives and controllers.
     """
 
-    def derived(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+    def derive_inputs(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
         flat = exact(states.program(_state_at), [*states.parameters, *state])
         more = shapes["s"][0] + 4 - len(flat) if "s" in shapes else 0
         return {"s": [*flat[:-4], *(MORE for _ in range(more))], "quat_0": flat[-4:]}
 
-    return input_samples(robot, shapes, groups, derived)
+    return input_samples(robot, shapes, groups, derive_inputs)
 
 
 @checked_at(state_samples)
@@ -146,12 +146,12 @@ def twist_as_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list
     """
     mechanism, m = mechanism_of(robot), robot.platform_nv
     dependent = y[: mechanism.chart_size]
-    own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
+    columns = [k for k, rate in enumerate(mechanism.independent) if rate < m]
     basis = np.concatenate(
-        [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
+        [mechanism.chart.twists(x, dependent)[:, columns], mechanism.chart.dependent_twists(x, dependent)],
         axis=1,
     )
-    return own, solve(basis, twist)
+    return columns, solve(basis, twist)
 
 
 def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[Scalar], list[Scalar]]:
@@ -160,19 +160,19 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     layout = mechanism.layout
     rates = list(v)
     if layout.angular is not None:
-        turn = layout.angular
-        rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
+        angular = layout.angular
+        rates[angular] = list(solve(left_jacobian(c[angular]), v[angular]))
     if not mechanism.ny:
         return rates, []
     now = configuration(robot, x, y)
     u = rate_map(now) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
-        own, numbers = twist_as_rates(robot, x, y, u[: robot.platform_nv])
+        columns, numbers = twist_as_rates(robot, x, y, u[: robot.platform_nv])
         if layout.angular is None:
-            for place, k in enumerate(own):
-                rates[k] = numbers[place]
-        y_rates += list(numbers[len(own) :])
+            for row, k in enumerate(columns):
+                rates[k] = numbers[row]
+        y_rates += list(numbers[len(columns) :])
     for axis in mechanism.iterated_axes:
         w = u[axis.u]
         spherical = axis.primitive is Primitive.SPHERICAL

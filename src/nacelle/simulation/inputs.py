@@ -11,13 +11,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.simulation.feedback import feedback, is_law
-from nacelle.simulation.protocol import (
-    Feedback,
-    Plant,
-    PlantInputs,
-    StepRows,
-    Traceable,
-)
+from nacelle.simulation.protocol import ClosedLoop, Feedback, Plant, PlantInputs, StepRows
 from nacelle.spatial.scalar import Array
 
 
@@ -43,24 +37,24 @@ def _sized(value: Any, size: int, what: str, t: float, *, finite: bool = True) -
     return array
 
 
-def _table(plant: Plant, given: Any, size: int, what: str, steps: range | None) -> StepRows:
+def _table(plant: Plant, value: Any, size: int, what: str, steps: range | None) -> StepRows:
     """Rows from an array, one for each of the steps or one for all; None without fixed steps."""
     try:
-        table = np.asarray(given, dtype=float)
+        table = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {given!r}") from None
+        raise KinematicsError(f"{what} of {plant.name} are numbers or a function, got {value!r}") from None
     if table.ndim == 1:
         table = table[None]
     counts = (1,) if steps is None else (1, len(steps))
     if table.ndim != 2 or table.shape[1] != size or len(table) not in counts:
         if steps is None:
             raise KinematicsError(
-                f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(given)}; "
+                f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(value)}; "
                 "one row a step goes with fixed steps, the methods 'rk4' and 'irk5'"
             )
         raise KinematicsError(
             f"{what} for {len(steps)} steps of {plant.name} have the shape ({size},) or "
-            f"({len(steps)}, {size}), got {np.shape(given)}"
+            f"({len(steps)}, {size}), got {np.shape(value)}"
         )
     if not np.isfinite(table).all():
         row = int(np.argmin(np.isfinite(table).all(axis=1)))
@@ -90,24 +84,25 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | N
         return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold)
     if _arguments(force) == 1:
 
-        def of_time(k: int, t: float, s: Array) -> Array:
+        def force_of_time(k: int, t: float, s: Array) -> Array:
             return _sized(force(t), count, "the force f(t)", t)
 
-        return PlantInputs(plant, plant, of_time, free=True, steady=False, hold=hold)
+        return PlantInputs(plant, plant, force_of_time, free=True, steady=False, hold=hold)
 
-    def fed_back(k: int, t: float, s: Array) -> Array:
+    def feedback_force(k: int, t: float, s: Array) -> Array:
         return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t, finite=False)
 
-    return PlantInputs(plant, plant, fed_back, free=False, steady=False, hold=hold)
+    return PlantInputs(plant, plant, feedback_force, free=False, steady=False, hold=hold)
 
 
 def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
-    if not isinstance(plant, Traceable):
+    close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "closed", None)
+    if close is None:
         raise KinematicsError(
             f"{plant.name} cannot be compiled with the feedback {law.name!r}: give a function f(t, x, v)"
         )
-    core = plant.closed(law)
+    core = close(law)
     size = core.inputs - 1
     what = f"the reference of {law.name!r}"
     if size and law.reference is None:

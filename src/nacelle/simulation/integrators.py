@@ -17,16 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau, Rates
+from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau
 from nacelle.errors import KinematicsError
 from nacelle.simulation.protocol import (
+    Core,
     Derivative,
-    Driver,
     Events,
-    HasDriver,
-    HasImplicitDriver,
-    HasJacobian,
-    ImplicitDriver,
     InitialValueProblem,
     PlantInputs,
     derivatives_of,
@@ -48,12 +44,12 @@ _PARTS = np.linspace(0.0, 1.0, 9)
 def first_bad(events: Events, t: Array, s: Array) -> int | None:
     """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
     fine = np.isfinite(s).all(axis=1)
-    place = len(t) if fine.all() else int(np.argmin(fine))
+    first = len(t) if fine.all() else int(np.argmin(fine))
     for event in events:
-        if place:
-            good = np.all(event.values(t[:place], s[:place]) > 0.0, axis=1)
-            place = place if good.all() else int(np.argmin(good))
-    return None if place == len(t) else place
+        if first:
+            good = np.all(event.values(t[:first], s[:first]) > 0.0, axis=1)
+            first = first if good.all() else int(np.argmin(good))
+    return None if first == len(t) else first
 
 
 def boundary(
@@ -90,8 +86,8 @@ def met(events: Events, t: float, s: Array) -> str | None:
     for event in events:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
-            place = int(np.argmin(good))
-            return event.names[place] if event.words is None else event.words(place, s)
+            index = int(np.argmin(good))
+            return event.names[index] if event.words is None else event.words(index, s)
     return None
 
 
@@ -106,10 +102,10 @@ def event_within(
         return None
     t = begin + (end - begin) * _PARTS
     t[-1] = end
-    place = first_bad(events, t[1:], states(t[1:]))
-    if place is None:
+    index = first_bad(events, t[1:], states(t[1:]))
+    if index is None:
         return None
-    return boundary(events, float(t[place]), float(t[place + 1]), lambda now: states(np.array([now]))[0])
+    return boundary(events, float(t[index]), float(t[index + 1]), lambda now: states(np.array([now]))[0])
 
 
 # ---- fixed steps
@@ -136,16 +132,8 @@ class TimeGrid:
         return self.origin + self.h * np.arange(k, k + count + 1)
 
 
-def one_step(f: Derivative, u: Callable[[int, Array], Array], s: Array, h: float) -> Array:
-    """A step; u gives the inputs at its begin, middle or end (0, 1, 2) and a state."""
-    k1 = f(s, u(0, s))
-    second = s + 0.5 * h * k1
-    k2 = f(second, u(1, second))
-    third = s + 0.5 * h * k2
-    k3 = f(third, u(1, third))
-    fourth = s + h * k3
-    k4 = f(fourth, u(2, fourth))
-    return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+# The inputs of a core at a part of a step, 0 to 1, and a state (size,).
+StageInputs = Callable[[float, Array], Array]
 
 
 class StepBlock(NamedTuple):
@@ -167,17 +155,50 @@ class StepBlock(NamedTuple):
 class FixedSteps(ABC):
     """Steps of a method, one at a time or in blocks.
 
+    Args:
+        drive: the plant with its inputs.
+
     Attributes:
         failure: why a step may give no state, in words.
-        drive: the plant with its inputs.
+        loop: the method of a core that gives its native loop; empty for none.
+        stages: parts of a step at which that takes inputs that are not held.
         most: how many steps are taken between looks at events and at the user's wish to stop.
     """
 
     failure: str
-    drive: PlantInputs
+    loop: str
+    stages: tuple[float, ...]
     most: int = BLOCK
 
+    def __init__(self, drive: PlantInputs) -> None:
+        self.drive, self._driver = drive, _native_loop(drive, self.loop)
+
     @abstractmethod
+    def evaluations(self, steps: int) -> int:
+        """How often the derivative was evaluated for so many steps."""
+
+    @abstractmethod
+    def _function(self, core: Core) -> Derivative:
+        """The derivative of a core in the form that the method evaluates."""
+
+    @abstractmethod
+    def _advance(self, f: Derivative, inputs: StageInputs, s: Array, h: float) -> Array:
+        """The state (size,) after a step of the method, of NaN if there is none."""
+
+    @abstractmethod
+    def _states(self, motion: Any) -> Array:
+        """States (N, size) of what a native loop gives."""
+
+    # A native loop needs neither, but where it ends in the midst of a step.
+
+    @cached_property
+    def _plain(self) -> Derivative:
+        return self._function(self.drive.plant)
+
+    @cached_property
+    def _core(self) -> Derivative:
+        return self._function(self.drive.core)
+
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
         """One step, of any length within step k: the state after it and the inputs at its begin.
 
@@ -188,14 +209,14 @@ class FixedSteps(ABC):
             h: its length.
             held: the inputs that are held over it; evaluated at its begin if None.
         """
-
-    @abstractmethod
-    def evaluations(self, steps: int) -> int:
-        """How often the derivative was evaluated for so many steps."""
-
-    @abstractmethod
-    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
-        """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
+        drive = self.drive
+        first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
+        if not drive.held:
+            s = self._advance(self._core, lambda part, state: drive.source(k, t + part * h, state), s, h)
+            return s, first
+        for _ in range(drive.substeps):
+            s = self._advance(self._plain, lambda part, state: first, s, h / drive.substeps)
+        return s, first
 
     def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
         """The state (size,) as a function of time within step k, which begins at a state s."""
@@ -219,67 +240,98 @@ class FixedSteps(ABC):
                 return StepBlock(states[: i + 1], used[: i + 1])
         return StepBlock(states, used)
 
-    def _with_forces(self, s: Array, states: Array, inputs: Array) -> StepBlock:
-        """States of a native loop from s on, with the plant's inputs, which a controller may give."""
-        if self.drive.closed is None:
-            return StepBlock(states, inputs)
-        return StepBlock(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), inputs))
+    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
+        """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
+        if self._driver is None:
+            return None
+        drive, count = self.drive, len(t) - 1
+        begin, table = drive.table(np.arange(k, k + count), t, self.stages)
+        h = (t[-1] - t[0]) / count
+        states = self._states(self._driver.integrate(s, table, h=h, steps=count, substeps=drive.substeps))
+        if drive.closed is None:
+            return StepBlock(states, begin)
+        return StepBlock(states, drive.closed.forces(np.concatenate([s[None], states[:-1]]), begin))
+
+
+def _native_loop(drive: PlantInputs, name: str) -> Any:
+    """The native loop of a drive; None where there is none, or inputs must be evaluated in Python."""
+    make = getattr(drive.core, name, None) if drive.free else None
+    if make is None:
+        return None
+    return make(held=True) if drive.closed is not None and drive.hold else make()
 
 
 class Stepper(FixedSteps):
-    """Steps of the classical Runge-Kutta method (`FixedSteps`)."""
+    """Steps of the classical Runge-Kutta method."""
 
     failure = "the state is not finite"
-
-    def __init__(self, drive: PlantInputs) -> None:
-        self.drive = drive
-        self._driver = _driver(drive)
+    loop, stages = "driver", (0.0, 0.5, 1.0)
 
     def evaluations(self, steps: int) -> int:
         """Four a step of the method."""
         return 4 * self.drive.substeps * steps
 
-    # A native loop needs neither, but where it ends in the midst of a step.
+    def _function(self, core: Core) -> Derivative:
+        return core.derivative()
 
-    @cached_property
-    def _plain(self) -> Derivative:
-        return self.drive.plant.derivative()
+    def _advance(self, f: Derivative, inputs: StageInputs, s: Array, h: float) -> Array:
+        k1 = f(s, inputs(0.0, s))
+        second = s + 0.5 * h * k1
+        k2 = f(second, inputs(0.5, second))
+        third = s + 0.5 * h * k2
+        k3 = f(third, inputs(0.5, third))
+        fourth = s + h * k3
+        k4 = f(fourth, inputs(1.0, fourth))
+        return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
 
-    @cached_property
-    def _core(self) -> Derivative:
-        return self.drive.core.derivative()
-
-    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """One step of the method for each sub-step, as `FixedSteps.step`."""
-        drive = self.drive
-        first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
-        if drive.held:
-            for _ in range(drive.substeps):
-                s = one_step(self._plain, lambda stage, state: first, s, h / drive.substeps)
-            return s, first
-
-        def given(stage: int, state: Array) -> Array:
-            return drive.source(k, t + 0.5 * h * stage, state)
-
-        return one_step(self._core, given, s, h), first
-
-    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
-        if self._driver is None:
-            return None
-        count = len(t) - 1
-        table = self.drive.table(np.arange(k, k + count), t)
-        h = (t[-1] - t[0]) / count
-        states = self._driver.integrate(s, table, h=h, steps=count, substeps=self.drive.substeps)
-        return self._with_forces(s, states, table if table.ndim == 2 else table[:, 0])
+    def _states(self, motion: Any) -> Array:
+        return np.asarray(motion)
 
 
-def _driver(drive: PlantInputs) -> Driver | None:
-    """The native loop of a drive; None where the inputs must be evaluated in Python."""
-    if not drive.free:
-        return None
-    if drive.closed is not None and drive.hold:
-        return drive.closed.driver(held=True)
-    return drive.core.driver() if isinstance(drive.core, HasDriver) else None
+class ImplicitStepper(FixedSteps):
+    """Implicit steps of Radau IIA; the state is of NaN if Newton's iteration does not converge."""
+
+    failure = (
+        "the implicit step has no solution: Newton's iteration does not converge, nor in parts of the step; "
+        "take a shorter step, or friction that changes its sign over a wider rate (smooth=)"
+    )
+    loop, stages = "implicit_driver", tuple(STAGES.tolist())
+
+    def __init__(self, drive: PlantInputs) -> None:
+        super().__init__(drive)
+        self._evaluations, self._radau, self._length = 0, Radau(drive.plant.size), 0.0
+
+    def evaluations(self, steps: int) -> int:
+        """How often the derivative was evaluated, for Jacobians, too."""
+        del steps
+        return self._evaluations + self._radau.evaluations
+
+    def _function(self, core: Core) -> Derivative:
+        return derivatives_of(core)
+
+    def _advance(self, f: Derivative, inputs: StageInputs, s: Array, h: float) -> Array:
+        if abs(h - self._length) > 1e-9 * h:
+            # Steps of another length have other matrices.
+            self._restart(h)
+
+        def rates(states: Array, c: Array) -> Array:
+            return f(states, np.array([inputs(part, state) for part, state in zip(c, states, strict=True)]))
+
+        try:
+            with np.errstate(all="ignore"):
+                return s if np.isnan(s).any() else self._radau.step(rates, s, h)
+        except NotConvergedError:
+            self._restart(h)
+            return np.full_like(s, np.nan)
+
+    def _restart(self, h: float) -> None:
+        """Begin with new matrices, for steps of h, s."""
+        self._evaluations += self._radau.evaluations
+        self._radau, self._length = Radau(self.drive.plant.size), h
+
+    def _states(self, motion: Any) -> Array:
+        self._evaluations += motion.evaluations
+        return np.asarray(motion.x)
 
 
 def integrate_fixed(
@@ -315,15 +367,15 @@ def integrate_fixed(
             else:
                 part = stepper.block(now, k, at)
             done = len(part.states)
-            place = first_bad(events, at[1 : done + 1], part.states) if done else None
-            good = done if place is None else place
+            bad = first_bad(events, at[1 : done + 1], part.states) if done else None
+            good = done if bad is None else bad
             times.append(at[1 : good + 1])
             states.append(part.states[:good])
             used.append(part.used[:good])
             numbers.append(np.arange(k, k + good))
             if good:
                 now, t, k = part.states[good - 1], float(at[good]), k + good
-            if place is not None:
+            if bad is not None:
                 # The step is shortened so that it ends at the first event.
                 state = stepper.within(now, k, t, part.used[good])
                 end, name = boundary(events, t, float(at[good + 1]), state)
@@ -380,8 +432,9 @@ def make_solver(problem: InitialValueProblem, until: float, method: str, options
             f"at {start:g} s the derivative of the state of {drive.plant.name} is not finite: {first}"
         )
     settings = {name: value for name, value in options.items() if value is not None}
-    if method == "radau" and drive.free and isinstance(drive.core, HasJacobian):
-        slope = drive.core.jacobian()
+    jacobian = getattr(drive.core, "jacobian", None)
+    if method == "radau" and drive.free and jacobian is not None:
+        slope = jacobian()
         if slope is not None:
             settings["jac"] = lambda t, s: slope(s, drive.source(0, t, s))
     return getattr(integrate, SOLVERS[method])(f, start, s0, until, **settings)
@@ -449,82 +502,3 @@ def integrate_adaptive(
         s = np.concatenate([s[:1], track.states(chosen), s[1:][-1:]])
     count, following = (0, None) if solver is None else (int(solver.nfev), float(solver.h_abs))
     return Outcome(t, s, drive.forces(0, t, s), track, status, message, count, following)
-
-
-# ---- fixed implicit steps of a plant with its inputs
-
-
-class ImplicitStepper(FixedSteps):
-    """Implicit steps of a drive."""
-
-    failure = (
-        "the implicit step has no solution: Newton's iteration does not converge, nor in parts of the step; "
-        "take a shorter step, or friction that changes its sign over a wider rate (smooth=)"
-    )
-
-    def __init__(self, drive: PlantInputs) -> None:
-        self.drive = drive
-        self._driver = _implicit_driver(drive)
-        self._native_evaluations = 0
-        self._past_evaluations = 0
-        self._radau, self._length = Radau(drive.plant.size), 0.0
-
-    def evaluations(self, steps: int) -> int:
-        """How often the derivative was evaluated, for Jacobians, too."""
-        del steps
-        return self._native_evaluations + self._past_evaluations + self._radau.evaluations
-
-    @cached_property
-    def _plain(self) -> Callable[[Array, Array], Array]:
-        return derivatives_of(self.drive.plant)
-
-    @cached_property
-    def _core(self) -> Callable[[Array, Array], Array]:
-        return derivatives_of(self.drive.core)
-
-    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """As `FixedSteps.step`; the state is of NaN if Newton's iteration does not converge."""
-        drive = self.drive
-        first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
-        length = h / drive.substeps if drive.held else h
-        if abs(length - self._length) > 1e-9 * length:
-            # Steps of another length have other matrices.
-            self._past_evaluations += self._radau.evaluations
-            self._radau, self._length = Radau(drive.plant.size), length
-
-        def held_rates(states: Array, c: Array) -> Array:
-            return self._plain(states, np.broadcast_to(first, (len(states), len(first))))
-
-        def free_rates(states: Array, c: Array) -> Array:
-            inputs = [drive.source(k, t + h * part, state) for part, state in zip(c, states, strict=True)]
-            return self._core(states, np.array(inputs).reshape(len(states), drive.core.inputs))
-
-        rates: Rates = held_rates if drive.held else free_rates
-        try:
-            with np.errstate(all="ignore"):
-                for _ in range(drive.substeps if drive.held else 1):
-                    s = self._radau.step(rates, s, length)
-        except NotConvergedError:
-            self._past_evaluations += self._radau.evaluations
-            self._radau = Radau(drive.plant.size)
-            return np.full_like(s, np.nan), first
-        return s, first
-
-    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
-        if self._driver is None:
-            return None
-        drive, count = self.drive, len(t) - 1
-        steps = np.arange(k, k + count)
-        begin = drive.staged(steps, t, (0.0,))[:, 0]
-        table = begin if drive.hold or drive.steady else drive.staged(steps, t, STAGES.tolist())
-        h = (t[-1] - t[0]) / count
-        motion = self._driver.integrate(s, table, h=h, steps=count, substeps=drive.substeps)
-        self._native_evaluations += motion.evaluations
-        return self._with_forces(s, motion.x, begin)
-
-
-def _implicit_driver(drive: PlantInputs) -> ImplicitDriver | None:
-    """The native loop of a drive; None where the inputs must be evaluated in Python."""
-    if not drive.free or not isinstance(drive.core, HasImplicitDriver):
-        return None
-    return drive.core.implicit_driver(held=drive.hold)

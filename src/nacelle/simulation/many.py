@@ -9,10 +9,10 @@ singularities are not watched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -50,10 +50,10 @@ def turned(robot: Robot, x: Array) -> Array:
 
 
 def _unit_pose(mechanism: Mechanism, x: Array) -> Array:
-    place = mechanism.layout.quaternion
-    if place is None:
+    quaternion = mechanism.layout.quaternion
+    if quaternion is None:
         return x
-    return pack([*x[: place.start], *(x[place] / norm(x[place])), *x[place.stop :]])
+    return pack([*x[: quaternion.start], *(x[quaternion] / norm(x[quaternion])), *x[quaternion.stop :]])
 
 
 @physics(s=state_size, quat_0=(4,))
@@ -136,63 +136,45 @@ def simulate_many(
     if samples < 1 or steps % samples:
         raise KinematicsError(f"samples = {samples} must be a divisor of the {steps} steps")
     n, quat_0 = robot.motion.n, reference_orientation(mechanism)
-    place = _Arrays(target, precision)
-    given = [
-        place.rows("x0", x0, mechanism.layout.nx),
-        place.rows("v0", np.zeros(n) if v0 is None else v0, n, made=v0 is None),
-        place.rows(
-            "force",
-            np.zeros(len(robot.actuators)) if force is None else force,
-            len(robot.actuators),
-            made=force is None,
-        ),
+    arrays = _Arrays(target, precision)
+    arguments = [
+        arrays.rows("x0", x0, mechanism.layout.nx),
+        arrays.rows("v0", v0, n, optional=True),
+        arrays.rows("force", force, len(robot.actuators), optional=True),
     ]
     numbers = "constant" if parameters is None else groups
     if parameters is not None:
         names = () if groups == "input" else (groups,) if isinstance(groups, str) else tuple(groups)
-        given.append(place.rows("parameters", parameters, len(robot.numbers.names(*names))))
-    count = place.count(given)
-    x, v, u, *own = given
+        arguments.append(arrays.rows("parameters", parameters, len(robot.numbers.names(*names))))
+    count = arrays.count(arguments)
+    x, v, u, *rest = arguments
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
-    made = _made(robot, numbers, Physics(friction, smooth), target, precision)
-    q = place.asarray(quat_0)
-    x = place.whole(x, count)
-    parts = [made.coordinates(x, q), place.whole(v, count)]
-    s = place.joined(parts if made.turned is None else [*parts, made.turned(x)])
-    every = steps // samples
-    motion = made.driver.integrate(
-        s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
+    q = arrays.asarray(quat_0)
+    x = arrays.whole(x, count)
+    parts = [_program(coordinates, robot, target, precision)(x, q), arrays.whole(v, count)]
+    if mechanism.counted:
+        parts.append(_program(turned, robot, target, precision)(x))
+    s, every = arrays.joined(parts), steps // samples
+    motion = _driver(robot, numbers, Physics(friction, smooth), target, precision).integrate(
+        s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = made.poses(motion.x, q)
+    pose = _program(poses, robot, target, precision)(motion.x, q)
     v = motion.x[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 
-class _Made(NamedTuple):
-    """What is compiled for many robots."""
-
-    coordinates: Compiled
-    turned: Compiled | None
-    poses: Compiled
-    driver: BatchRk4
+@lru_cache(maxsize=64)
+def _program(function: Callable[..., Any], robot: Robot, target: str, precision: str) -> Compiled:
+    return compile_function(function, robot, target=target, precision=precision)
 
 
 @lru_cache(maxsize=16)
-def _made(
-    robot: Robot,
-    numbers: str | tuple[str, ...],
-    physics: Physics,
-    target: str,
-    precision: str,
-) -> _Made:
-    options: dict[str, Any] = {"target": target, "precision": precision}
-    return _Made(
-        compile_function(coordinates, robot, **options),
-        compile_function(turned, robot, **options) if mechanism_of(robot).counted else None,
-        compile_function(poses, robot, **options),
-        BatchRk4(flow, robot, parameters=numbers, settings={"physics": physics}, **options),
-    )
+def _driver(
+    robot: Robot, numbers: str | tuple[str, ...], physics: Physics, target: str, precision: str
+) -> BatchRk4:
+    settings = {"physics": physics}
+    return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target, precision=precision)
 
 
 class _Arrays:
@@ -211,10 +193,11 @@ class _Arrays:
         """Small arrays of the function's own."""
         return self.module.asarray(value, dtype=self.kind)
 
-    def rows(self, name: str, value: Any, size: int, *, made: bool = False) -> Any:
-        """An argument (N, size) or (size,)."""
-        if self.module is np or made:
-            array = self.asarray(value)
+    def rows(self, name: str, value: Any, size: int, *, optional: bool = False) -> Any:
+        """An argument (N, size) or (size,); zeros for None where it is optional."""
+        missing = optional and value is None
+        if self.module is np or missing:
+            array = self.asarray(np.zeros(size) if missing else value)
         else:
             from nacelle.emit.cuda.device import device_array
 

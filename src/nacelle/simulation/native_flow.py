@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
-from nacelle.emit.irk5 import ImplicitIntegrator
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
@@ -85,18 +84,23 @@ class NativeFlow:
         return bound(compiled_jacobian(self.flow, self.robot, self.options), self.constants)
 
     def driver(self, *, held: bool = False) -> NativeDriver | None:
-        """The native loop of fixed steps; None where there is no program. Inputs are not held by it."""
-        del held
-        if self.flow is None:
-            return None
-        return NativeDriver(loop_driver(self.flow, self.robot, self.options), self.constants)
+        """The native loop of fixed steps, a feedback held over each step or not; None without a program."""
+        return (
+            None
+            if self.flow is None
+            else NativeDriver(loop_driver(*self._loop_program(held)), self.constants)
+        )
 
     def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
-        """The native loop of implicit steps; None where there is no program. Inputs are not held by it."""
-        del held
+        """The native loop of implicit steps, as `driver`."""
         if self.flow is None:
             return None
-        return NativeImplicitDriver(implicit_loop(self.flow, self.robot, self.options), self.constants)
+        return NativeImplicitDriver(loop_driver(*self._loop_program(held), implicit=True), self.constants)
+
+    def _loop_program(self, held: bool) -> tuple[Any, ...]:
+        """What the loop is made of: flow, robot, options, and a control that is held over each step."""
+        del held
+        return self.flow, self.robot, self.options, None
 
 
 class NativeImplicitDriver:
@@ -137,18 +141,16 @@ def bound(compiled: Compiled, constants: Array) -> Derivative:
 
 @lru_cache(maxsize=64)
 def loop_driver(
-    function: Callable[..., Any], robot: Robot, options: Options, control: Callable[..., Any] | None = None
+    function: Callable[..., Any],
+    robot: Robot,
+    options: Options,
+    control: Callable[..., Any] | None = None,
+    *,
+    implicit: bool = False,
 ) -> Any:
     """The loop of fixed steps around a flow, under a control that is held over each step, if any."""
-    return compile_rk4(function, robot, options=dict(options), control=control)
-
-
-@lru_cache(maxsize=64)
-def implicit_loop(
-    function: Callable[..., Any], robot: Robot, options: Options, control: Callable[..., Any] | None = None
-) -> ImplicitIntegrator:
-    """The loop of implicit steps around a flow, under a control that is held over each step, if any."""
-    return compile_irk5(function, robot, options=dict(options), control=control)
+    make = compile_irk5 if implicit else compile_rk4
+    return make(function, robot, options=dict(options), control=control)
 
 
 @lru_cache(maxsize=64)
@@ -168,8 +170,8 @@ def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Optio
 def by_state(value: Array, s: Array) -> Array:
     """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
     graph = s[0].graph
-    nodes, one = [node_of(graph, entry) for entry in value], graph.const(1.0)
-    columns = [forward(graph, nodes, {symbol.index: one}) for symbol in s]
+    nodes, unit = [node_of(graph, entry) for entry in value], graph.const(1.0)
+    columns = [forward(graph, nodes, {symbol.index: unit}) for symbol in s]
 
     def entry(node: int | None) -> Scalar:
         return 0.0 if node is None else Symbol(graph, node)

@@ -85,16 +85,16 @@ class RigidPlant(CompiledPlant):
         self.mechanism = mechanism_of(robot)
         self.physics = Physics(friction, smooth)
         self.external = dict(external or {})
-        given = checked_wrenches(robot, self.external)
-        for k, wrench in given.items():
+        wrenches = checked_wrenches(robot, self.external)
+        for k, wrench in wrenches.items():
             if wrench.ndim != 1:
                 raise KinematicsError(
                     f"a simulation takes constant wrenches (6,), that on {load_names(robot)[k]} has the "
                     f"shape {wrench.shape}"
                 )
         options: dict[str, Any] = {"physics": self.physics}
-        if given:
-            options["external"] = tuple((k, tuple(w.tolist())) for k, w in given.items())
+        if wrenches:
+            options["external"] = tuple((k, tuple(w.tolist())) for k, w in wrenches.items())
         self.quat_0 = reference_orientation(self.mechanism)
         super().__init__(robot, RIGID, tuple(options.items()), self.quat_0, exact_jacobian=exact_jacobian)
 
@@ -199,12 +199,12 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
             numbers[near, 0] = _from_singularity(plant, s[near])
         return numbers
 
-    def words(place: int, s: Array) -> str:
-        if place:
-            return names[place]
+    def describe(index: int, s: Array) -> str:
+        if index:
+            return names[index]
         return singular_words(*nearest(robot, plant.split(s)[0], plant.unknowns(s)), near=True)
 
-    return [EventGroup(tuple(names[:count]), values, words)]
+    return [EventGroup(tuple(names[:count]), values, describe)]
 
 
 def _from_singularity(plant: RigidPlant, s: Array) -> Array:
@@ -246,12 +246,12 @@ def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
-        for place, pair in enumerate(joint.limits):
-            stopped = joint.stops and joint.stops[place] is not None
+        for axis, pair in enumerate(joint.limits):
+            stopped = joint.stops and joint.stops[axis] is not None
             if driven.get(j) == pair or (stopped and not stops):
                 continue
-            name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
-            limits += _sides(f"joint {name}", j, place, pair, _kind(robot, j, place))
+            name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {axis + 1})"
+            limits += _sides(f"joint {name}", j, axis, pair, _kind(robot, j, axis))
     return limits
 
 
@@ -282,14 +282,14 @@ def _kind(robot: Robot, joint: int, number: int) -> str:
     return "counted" if (joint, number) in mechanism_of(robot).known_axes else "revolute"
 
 
-def _sides(name: str, joint: int, place: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
+def _sides(name: str, joint: int, axis: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
     low, high = pair
     if kind == "revolute" and high - low >= 2.0 * (np.pi - SLACK) and np.isfinite(high - low):
         return
     if low > (0.0 if kind == "spherical" else -np.inf):
-        yield Limit(f"{name} is at its lower limit", joint, place, pair, False, kind)
+        yield Limit(f"{name} is at its lower limit", joint, axis, pair, False, kind)
     if high < (np.pi - SLACK if kind == "spherical" else np.inf):
-        yield Limit(f"{name} is at its upper limit", joint, place, pair, True, kind)
+        yield Limit(f"{name} is at its upper limit", joint, axis, pair, True, kind)
 
 
 def watched_names(robot: Robot) -> list[str]:
@@ -319,8 +319,8 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
     values += list(branch_numbers(now, y)[: branch_of(robot).signs])
     if mechanism.layout.angular is not None:
-        turn = c[mechanism.layout.angular]
-        values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
+        rotation = c[mechanism.layout.angular]
+        values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(rotation, rotation))
     return pack(values + limit_distances(robot, now, limits_of(robot)))
 
 

@@ -3,14 +3,21 @@
 A plant has a state of `size` numbers and `inputs` inputs, and gives the state's derivative, ds/dt = f(s, u).
 It is independent of integrators, and they are of robots. Some plants have more, which is used then:
 
-    derivatives(s, u)  f of many states at once; one after the other without
-    jacobian()         df/ds, for the implicit method; finite differences without
-    driver()           the whole loop of fixed steps in native code; steps run in Python without
-    implicit_driver()  the same of implicit steps
-    closed(feedback)   the plant under a feedback that is compiled with it
-    joints(s), motion(s), closure_error(s)      what robots with joints have
-    default_step(s), reason_unstable(s, h)      fixed steps that suit a plant that vibrates
-    implicit_step(s), suited_method(s)          implicit ones, and whether they suit it
+    derivatives(s, u)  f of many states (N, size) at once; one after the other without
+    jacobian()         a function of a state and inputs that gives df/ds (size, size), for the implicit
+                       method, or None; finite differences without
+    driver()           the whole loop of fixed steps in native code (`Driver`), or None; steps run in Python
+                       without
+    implicit_driver()  the same of implicit steps, for which inputs that are not held are given at the stages
+                       of the method, `nacelle.emit.irk5.STAGES`; it gives an `Irk5Result`
+    closed(feedback)   the plant under a feedback that is compiled with it (`ClosedLoop`)
+    loop_parts()       what is compiled with a controller (`nacelle.simulation.feedback.CompiledPlant`)
+    signals(s, names)  what its sensors show at states (..., size), by name, where it is not compiled
+    joints(s), motion(s), closure_error(s)      what robots with joints have: `InverseKinematics`,
+                       `JointMotion`, and what the loops leave open at the worst of states (N, size), a number
+    default_step(s), reason_unstable(s, h)      fixed steps, s, that suit a plant that vibrates from a state
+                       (size,) on, and why others would grow without bound; empty if they do not
+    implicit_step(s), suited_method(s)          implicit ones, and the method for who has chosen none
 """
 
 from __future__ import annotations
@@ -21,7 +28,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from nacelle.emit.irk5 import Irk5Result
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -34,40 +40,14 @@ Derivative = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Event(Shown):
-    """Something that ends a run.
-
-    Attributes:
-        name: what it is, in words.
-        value: function of times (N,) and states (N, size) that gives (N,) numbers, positive before it.
-    """
-
-    name: str
-    value: Callable[[Array, Array], Array]
-
-    @property
-    def names(self) -> tuple[str]:
-        """Its name."""
-        return (self.name,)
-
-    @property
-    def words(self) -> None:
-        """Its name does not depend on the state."""
-
-    def values(self, t: Array, s: Array) -> Array:
-        """Numbers (N, 1), positive before it."""
-        return np.broadcast_to(self.value(t, s), len(t))[:, None]
-
-
-@dataclass(frozen=True)
 class EventGroup(Shown):
-    """Events that are evaluated together.
+    """Events that end a run, evaluated together.
 
     Attributes:
         names: what they are, in words.
         values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
             each.
-        words: function of the place of an event and the state (size,) at it that gives its name there, where
+        words: function of the index of an event and the state (size,) at it that gives its name there, where
             that depends on the state; None if it does not.
     """
 
@@ -76,7 +56,24 @@ class EventGroup(Shown):
     words: Callable[[int, Array], str] | None = None
 
 
-Events: TypeAlias = Sequence[Event | EventGroup]
+class Event(EventGroup):
+    """Something that ends a run.
+
+    Args:
+        name: what it is, in words.
+        value: function of times (N,) and states (N, size) that gives (N,) numbers, positive before it.
+    """
+
+    def __init__(self, name: str, value: Callable[[Array, Array], Array]) -> None:
+        super().__init__((name,), lambda t, s: np.broadcast_to(value(t, s), len(t))[:, None])
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        return self.names[0]
+
+
+Events: TypeAlias = Sequence[EventGroup]
 
 
 def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
@@ -102,17 +99,17 @@ def checked_events(events: Any) -> Events:
     Raises:
         KinematicsError: if something else is among them.
     """
-    if isinstance(events, Event | EventGroup):
+    if isinstance(events, EventGroup):
         return (events,)
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise KinematicsError(f"events are a list of nacelle.Event, or [] for none, got {events!r}")
-    listed = tuple(events)
-    for event in listed:
-        if not isinstance(event, Event | EventGroup):
+    groups = tuple(events)
+    for event in groups:
+        if not isinstance(event, EventGroup):
             raise KinematicsError(
                 f"an event is a nacelle.Event(name, value) with value(t, s) positive before it, got {event!r}"
             )
-    return listed
+    return groups
 
 
 # ---- plants
@@ -170,15 +167,20 @@ class Plant(Core, Protocol):
         """What ends a run unless the user says otherwise."""
 
 
-def jointed(plant: Plant) -> Jointed:
-    """A plant that has joints.
+def jointed(plant: Plant) -> Any:
+    """A plant that has joints: joints(s), motion(s) and closure_error(s).
 
     Raises:
         KinematicsError: if it has none.
     """
-    if not isinstance(plant, Jointed):
+    if not has_joints(plant):
         raise KinematicsError(f"{plant.name} is a plant without joints")
     return plant
+
+
+def has_joints(plant: Plant) -> bool:
+    """Whether a plant has joints and bodies."""
+    return all(hasattr(plant, name) for name in ("joints", "motion", "closure_error"))
 
 
 def robot_of(plant: Plant) -> Robot:
@@ -205,77 +207,13 @@ class Driver(Protocol):
         """
 
 
-@runtime_checkable
-class HasDriver(Protocol):
-    """A core with a native loop."""
-
-    def driver(self) -> Driver | None:
-        """The native loop; None where it cannot be had."""
-
-
-class ImplicitDriver(Protocol):
-    """Fixed steps of the implicit Runge-Kutta method in native code."""
-
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
-        """Steps of length h from a state (size,), with inputs as a `Driver` has them.
-
-        Those that are not held are given at the stages of the method, `nacelle.emit.irk5.STAGES`. Of the
-        result states x (steps, size), NaN from where they fail, and the number of evaluations count.
-        """
-
-
-@runtime_checkable
-class HasImplicitDriver(Protocol):
-    """A core with a native loop of implicit steps."""
-
-    def implicit_driver(self, *, held: bool = False) -> ImplicitDriver | None:
-        """The native loop, a feedback held over each step or not; None where it cannot be had."""
-
-
-@runtime_checkable
-class HasDerivatives(Protocol):
-    """A plant that evaluates many states at once."""
-
-    def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives (N, size) of states (N, size) under inputs (N, inputs)."""
-
-
 def derivatives_of(core: Core) -> Derivative:
     """Derivatives (N, size) of states (N, size) under inputs (N, inputs): at once, or one after the other."""
-    if isinstance(core, HasDerivatives):
-        return core.derivatives
+    together: Derivative | None = getattr(core, "derivatives", None)
+    if together is not None:
+        return together
     f = core.derivative()
     return lambda s, u: np.array([f(*each) for each in zip(s, u, strict=True)]).reshape(s.shape)
-
-
-@runtime_checkable
-class HasJacobian(Protocol):
-    """A core that may have an exact Jacobian."""
-
-    def jacobian(self) -> Derivative | None:
-        """A function of a state and inputs that gives df/ds (size, size); None for finite differences."""
-
-
-@runtime_checkable
-class Stepped(Protocol):
-    """A plant that says which fixed steps suit it."""
-
-    def default_step(self, s: Array) -> float:
-        """A fixed step, s, from a state (size,) on."""
-
-    def reason_unstable(self, s: Array, step: float) -> str:
-        """Why fixed steps from a state would grow without bound; empty if they do not."""
-
-
-@runtime_checkable
-class ImplicitlyStepped(Protocol):
-    """A plant that says which implicit steps suit it."""
-
-    def implicit_step(self, s: Array) -> float:
-        """A fixed step, s, of the implicit method from a state (size,) on."""
-
-    def suited_method(self, s: Array) -> str:
-        """The method for runs from a state on whose user has chosen none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,28 +245,6 @@ class ClosedLoop(Core, Protocol):
 
     def driver(self, *, held: bool = False) -> Driver | None:
         """The native loop, the feedback held over each step or not; None where it cannot be had."""
-
-
-@runtime_checkable
-class Traceable(Protocol):
-    """A plant that can be compiled together with a feedback."""
-
-    def closed(self, feedback: Feedback) -> ClosedLoop:
-        """The plant under a feedback."""
-
-
-@runtime_checkable
-class Jointed(Protocol):
-    """A plant with joints and bodies."""
-
-    def joints(self, s: Array) -> Any:
-        """All joints and bodies at states (..., size)."""
-
-    def motion(self, s: Array) -> Any:
-        """Rates of all joints at states (..., size)."""
-
-    def closure_error(self, s: Array) -> float:
-        """What the loops leave open at the worst of some states (N, size), as a pure number."""
 
 
 Source = Callable[[int, float, Array], Array]
@@ -375,24 +291,21 @@ class PlantInputs:
     def forces(self, k: Any, t: Array, s: Array) -> Array:
         """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
         steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
-        given = self._given(steps, t, s)
-        return given if self.closed is None else self.closed.forces(s, given)
+        inputs = self._given(steps, t, s)
+        return inputs if self.closed is None else self.closed.forces(s, inputs)
 
-    def table(self, k: Array, t: Array) -> Array:
+    def table(self, k: Array, t: Array, stages: Sequence[float]) -> tuple[Array, Array]:
         """The core's inputs for steps k (N,) between times t (N + 1,), where they are free of the state.
 
-        (N, inputs) if they are held over each step, else (N, 3, inputs): at its begin, middle and end.
+        Returns:
+            Those at the begin of each step (N, inputs), and all: the same if they are held over it, else at
+            its stages (N, stages, inputs), parts of it from 0 to 1.
         """
         begin = self._given(k, t[:-1], None)
         if self.hold or self.steady:
-            return begin
-        middle = self._given(k, 0.5 * (t[:-1] + t[1:]), None)
-        return np.stack([begin, middle, self._given(k, t[1:], None)], axis=1)
-
-    def staged(self, k: Array, t: Array, parts: Sequence[float]) -> Array:
-        """The core's inputs (N, parts, inputs) at parts of steps k (N,) between times t (N + 1,)."""
-        h = np.diff(t)
-        return np.stack([self._given(k, t[:-1] + part * h, None) for part in parts], axis=1)
+            return begin, begin
+        later = {part: self._given(k, (1.0 - part) * t[:-1] + part * t[1:], None) for part in stages if part}
+        return begin, np.stack([later.get(part, begin) for part in stages], axis=1)
 
     def _given(self, k: Array, t: Array, s: Array | None) -> Array:
         if self.rows is not None:

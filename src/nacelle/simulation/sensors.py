@@ -164,19 +164,19 @@ class Sensors:
 
 
 def per_actuator(
-    robot: Robot, what: str, given: Numbers, *, least: float = 0.0, most: float = math.inf
+    robot: Robot, what: str, value: Numbers, *, least: float = 0.0, most: float = math.inf
 ) -> Array:
     """One number for each actuator (actuators,), within bounds.
 
     Raises:
         KinematicsError: if there are not as many, or one is out of bounds.
     """
-    count, values = len(robot.actuators), np.asarray(given, dtype=float)
+    count, values = len(robot.actuators), np.asarray(value, dtype=float)
     if values.shape not in ((), (count,)):
         names = ", ".join(actuator.name for actuator in robot.actuators)
         raise KinematicsError(
             f"the {what} is one number, or one for each of the {count} actuators of {robot.name} "
-            f"({names}), got {given!r}"
+            f"({names}), got {value!r}"
         )
     inside = (values >= least) & (values <= most)
     values, inside = np.broadcast_to(values, (count,)).copy(), np.broadcast_to(inside, (count,))
@@ -187,11 +187,11 @@ def per_actuator(
     return values
 
 
-def reading(q: Any, noise: Any, there: Any, resolution: Any) -> Any:
+def reading(q: Any, noise: Any, arrived: Any, resolution: Any) -> Any:
     """What encoders give, rad or m; `MISSING` where nothing has arrived. Any scalar, or arrays of them."""
-    moved = q + noise
-    counted = resolution * floor(moved / maximum(resolution, _FINEST) + 0.5)
-    return where(there, where(resolution - _FINEST, counted, moved), MISSING)
+    noisy = q + noise
+    counted = resolution * floor(noisy / maximum(resolution, _FINEST) + 0.5)
+    return where(arrived, where(resolution - _FINEST, counted, noisy), MISSING)
 
 
 @lru_cache(maxsize=128)
@@ -207,13 +207,13 @@ def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
             (input_shapes(function, robot) or {}).get(name, (0,))[0] + by * len(robot.actuators),
         )
 
-    def arrays_of(robot: Robot, given: dict[str, Array]) -> dict[str, Array]:
-        m, r, gains = len(robot.actuators), given["r"], given["gains"]
-        noise, there, resolution = r[len(r) - 2 * m : len(r) - m], r[len(r) - m :], gains[len(gains) - m :]
+    def arrays_of(robot: Robot, arguments: dict[str, Array]) -> dict[str, Array]:
+        m, r, gains = len(robot.actuators), arguments["r"], arguments["gains"]
+        noise, arrived, resolution = r[len(r) - 2 * m : len(r) - m], r[len(r) - m :], gains[len(gains) - m :]
         return {
             "r": r[: len(r) - 2 * m],
             "gains": gains[: len(gains) - m],
-            "q": reading(given["q"], noise, there, resolution),
+            "q": reading(arguments["q"], noise, arrived, resolution),
         }
 
     law = derived_law(function, {"r": longer("r", 2), "gains": longer("gains", 1)}, arrays_of)

@@ -21,15 +21,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import (
-    Events,
-    ImplicitlyStepped,
-    Plant,
-    Stepped,
-    checked_events,
-    jointed,
-    robot_of,
-)
+from nacelle.simulation.protocol import Events, Plant, checked_events, jointed, robot_of
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
@@ -113,20 +105,9 @@ def simulate(
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
     settings = _suited(driven, s0, settings)
     settings.check()
-    outcome, end = execute(driven, s0, settings.start, settings, None)
-    return Simulation(
-        plant=driven,
-        settings=settings,
-        t=outcome.t,
-        states=outcome.states,
-        inputs=outcome.inputs,
-        status=outcome.status,
-        message=outcome.message,
-        evaluations=outcome.evaluations,
-        tracks=(outcome.track,),
-        end=end,
-        memory=outcome.memory,
-    )
+    none = np.zeros((1, driven.inputs))
+    begun = Simulation(driven, settings, np.array([settings.start]), s0[None], none, "", "", 0)
+    return begun._continued(driven, settings, new_force=True)
 
 
 def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
@@ -135,29 +116,22 @@ def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     Raises:
         KinematicsError: if steps are given that would grow without bound.
     """
+    optional: Any = plant
     if settings.method == "auto":
-        chosen = plant.suited_method(s0) if isinstance(plant, ImplicitlyStepped) else "dop853"
+        chosen = optional.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
         return _suited(plant, s0, dataclasses.replace(settings, method=chosen))
-    if settings.method == "irk5" and settings.step is None and isinstance(plant, ImplicitlyStepped):
-        step = min(plant.implicit_step(s0), settings.until - settings.start)
-        return dataclasses.replace(settings, step=step)
-    if settings.method != "rk4" or not isinstance(plant, Stepped):
+    suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(settings.method, "")
+    if not hasattr(plant, suited):
         return settings
     if settings.step is None:
-        return dataclasses.replace(
-            settings, step=min(plant.default_step(s0), settings.until - settings.start)
-        )
-    reason = plant.reason_unstable(s0, settings.step / settings.substeps)
+        step = min(getattr(optional, suited)(s0), settings.until - settings.start)
+        return dataclasses.replace(settings, step=step)
+    reason = (
+        optional.reason_unstable(s0, settings.step / settings.substeps) if settings.method == "rk4" else ""
+    )
     if reason:
         raise KinematicsError(reason)
     return settings
-
-
-def _joined(before: Array | None, memory: Array) -> Array | None:
-    """What a controller remembers over two runs; None if they had not the same."""
-    if before is None or before.shape[1] != memory.shape[1]:
-        return None
-    return np.concatenate([before[:-1], memory])
 
 
 # ---- the result
@@ -200,8 +174,8 @@ class Simulation(Drawn):
     status: str
     message: str
     evaluations: int
-    tracks: tuple[Track, ...]
-    end: RunEnd
+    tracks: tuple[Track, ...] = ()
+    end: RunEnd | None = None
     memory: Array | None = None
 
     @property
@@ -352,7 +326,7 @@ class Simulation(Drawn):
         """
         if self.status == "failed":
             raise NacelleError(f"a run that failed cannot be resumed; it ended {self.message}")
-        t, s = float(self.t[-1]), self.states[-1]
+        t = float(self.t[-1])
         changes = dict(options)
         if force is not None:
             changes["force"] = force
@@ -375,20 +349,36 @@ class Simulation(Drawn):
                 f"{driven.name} has {driven.size} states and {driven.inputs} inputs, the run has "
                 f"{self.plant.size} and {self.plant.inputs}: a run goes on with a plant of the same kind"
             )
-        more, end = execute(driven, s, t, settings, self.end, new_force=force is not None)
+        return self._continued(driven, settings, new_force=force is not None)
+
+    def _continued(self, plant: Plant, settings: RunSettings, *, new_force: bool) -> Simulation:
+        """The run with what comes of it from its last state on; arguments as of `execute`."""
+        more, end = execute(
+            plant, self.states[-1], float(self.t[-1]), settings, self.end, new_force=new_force
+        )
+
+        def join(before: Array, after: Array) -> Array:
+            return np.concatenate([before[:-1], after]) if self.tracks else after
+
+        memory = more.memory
+        if self.tracks and memory is not None:
+            # What a controller remembers over two runs, if they had the same.
+            before = self.memory
+            same = before is not None and before.shape[1] == memory.shape[1]
+            memory = join(before, memory) if before is not None and same else None
         return dataclasses.replace(
             self,
-            plant=driven,
+            plant=plant,
             settings=settings,
-            t=np.concatenate([self.t[:-1], more.t]),
-            states=np.concatenate([self.states[:-1], more.states]),
-            inputs=np.concatenate([self.inputs[:-1], more.inputs]),
+            t=join(self.t, more.t),
+            states=join(self.states, more.states),
+            inputs=join(self.inputs, more.inputs),
             status=more.status,
             message=more.message,
             evaluations=self.evaluations + more.evaluations,
             tracks=(*self.tracks, more.track),
             end=end,
-            memory=None if more.memory is None else _joined(self.memory, more.memory),
+            memory=memory,
         )
 
     def __repr__(self) -> str:

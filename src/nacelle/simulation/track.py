@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -49,9 +49,9 @@ class DenseTrack:
         states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
             return states
-        place = _interval(self.breaks, t)
-        order = np.argsort(place, kind="stable")
-        steps, starts = np.unique(place[order], return_index=True)
+        interval = _interval(self.breaks, t)
+        order = np.argsort(interval, kind="stable")
+        steps, starts = np.unique(interval[order], return_index=True)
         for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
             states[chosen] = self.pieces[k](t[chosen]).T
         return states
@@ -59,20 +59,6 @@ class DenseTrack:
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
         return self.drive.forces(0, t, s)
-
-
-class StepEnd(NamedTuple):
-    """State (..., size) at an end of steps, and its derivative, 1/s."""
-
-    state: Array
-    rate: Array
-
-
-def cubic(z: Any, h: Any, begin: StepEnd, end: StepEnd) -> Array:
-    """States (..., size) at parts z (0 to 1) of steps of h, s, from state and derivative at both ends."""
-    (a, first), (b, last) = begin, end
-    bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first + z * last)
-    return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
 
 
 class HermiteTrack:
@@ -104,7 +90,9 @@ class HermiteTrack:
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
         first, last = self._slopes
         z = (t - self.breaks[k])[:, None] / h
-        return cubic(z, h, StepEnd(self.values[k], first[k]), StepEnd(self.values[k + 1], last[k]))
+        begin, end = self.values[k], self.values[k + 1]
+        bend = (1.0 - 2.0 * z) * (end - begin) + h * ((z - 1.0) * first[k] + z * last[k])
+        return np.asarray((1.0 - z) * begin + z * end + z * (z - 1.0) * bend)
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
@@ -178,9 +166,9 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         begin, end = track.breaks[0], track.breaks[-1]
         last = track is tracks[-1]
         stop = len(times) if last else int(np.searchsorted(times, end, side="left"))
-        own = times[position:stop]
+        inside = times[position:stop]
         position = stop
-        edges = np.unique(np.concatenate([track.breaks, own, [begin, end]]))
+        edges = np.unique(np.concatenate([track.breaks, inside, [begin, end]]))
         if len(edges) > 1:
             parts = _by_gauss(track, edges, rate)
         else:
@@ -190,7 +178,7 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         if total is None:
             total = np.zeros(parts.shape[1])
         sums = np.concatenate([total[None], total + np.cumsum(parts, axis=0)])
-        result.append(sums[np.searchsorted(edges, own)])
+        result.append(sums[np.searchsorted(edges, inside)])
         total = sums[-1]
     return np.concatenate(result)
 

@@ -126,10 +126,10 @@ def _leg(text: str) -> LegLetters:
     if not word:
         raise NacelleError(f"{text!r} is no leg; write the letters of its joints, such as UPS or 3-RRR")
     small = word.islower()
-    letters, active, place = "", [], 0
-    while place < len(word):
-        match = _JOINT.match(word, place)
-        letter = next((part for part in match.groups()[:4] if part), "") if match else word[place]
+    letters, active, position = "", [], 0
+    while position < len(word):
+        match = _JOINT.match(word, position)
+        letter = next((part for part in match.groups()[:4] if part), "") if match else word[position]
         if match is None or letter.upper() not in FREEDOMS:
             raise NacelleError(
                 f"{text!r}: no joint is called {letter!r}; use R, P, U, C and S (revolute, prismatic, "
@@ -138,7 +138,7 @@ def _leg(text: str) -> LegLetters:
         if match[4] is None or match[5] or (letter.islower() and not small):
             active.append(len(letters))
         letters += letter.upper()
-        place = match.end()
+        position = match.end()
     if len(letters) > _MOST_JOINTS:
         raise NacelleError(f"{text!r} has {len(letters)} joints; a leg has at most {_MOST_JOINTS}")
     for k in active:
@@ -235,15 +235,15 @@ class Posture:
             return [(b, a) for a, b in pairs] + pairs if last else pairs + [(b, a) for a, b in pairs]
         if letter == "P":
             within = 0 < k < len(self.points) - 1
-            listed = [link, ALONG, OUT] if planar else [UP, OUT, ALONG, STEEP]
-            listed = listed if planar else [link, *listed] if within else [*listed, link]
+            directions = [link, ALONG, OUT] if planar else [UP, OUT, ALONG, STEEP]
+            directions = directions if planar else [link, *directions] if within else [*directions, link]
         elif letter == "C":
-            listed = [UP] if planar else [link, ALONG, UP, OUT]
+            directions = [UP] if planar else [link, ALONG, UP, OUT]
         elif planar:
-            listed = [UP]
+            directions = [UP]
         else:
-            listed = [ALONG, UP, OUT, cross(ALONG, link), STEEP, less(self.points[k], self.shape.origin)]
-        return [(direction,) for direction in _different(listed)]
+            directions = [ALONG, UP, OUT, cross(ALONG, link), STEEP, less(self.points[k], self.shape.origin)]
+        return [(direction,) for direction in _different(directions)]
 
 
 def posture(leg: LegLetters, shape: RobotLengths) -> Posture:
@@ -251,25 +251,25 @@ def posture(leg: LegLetters, shape: RobotLengths) -> Posture:
     A, B = (shape.base, 0, 0), plus(shape.origin, shape.anchor)
     letters = leg.letters
     nodes = [k for k, letter in enumerate(letters) if letter != "P"]
-    places: dict[int, Vector] = {}
+    positions: dict[int, Vector] = {}
     if len(nodes) > 1:
         for number, k in enumerate(nodes):
-            places[k] = _on_arc(A, B, number / (len(nodes) - 1), shape.bulge)
+            positions[k] = _on_arc(A, B, number / (len(nodes) - 1), shape.bulge)
         for k in range(len(letters)):
             if k < nodes[0]:
-                places[k] = A
+                positions[k] = A
             elif k > nodes[-1]:
-                places[k] = B
+                positions[k] = B
     else:
         # Rails alone, or one joint that turns: spaced along AB.
         for k in range(len(letters)):
-            places[k] = _on_arc(A, B, k / max(len(letters) - 1, 1), (0, 0, 0))
+            positions[k] = _on_arc(A, B, k / max(len(letters) - 1, 1), (0, 0, 0))
     for k in range(len(letters)):
-        if k not in places:
+        if k not in positions:
             before, after = max(j for j in nodes if j < k), min(j for j in nodes if j > k)
             part = (k - before) / (after - before)
-            places[k] = _between(places[before], places[after], part)
-    points = tuple(places[k] for k in range(len(letters)))
+            positions[k] = _between(positions[before], positions[after], part)
+    points = tuple(positions[k] for k in range(len(letters)))
     return Posture(leg, shape, points, tuple(_link(points, k) for k in range(len(points))))
 
 
@@ -309,10 +309,10 @@ def _between(A: Vector, B: Vector, part: float) -> Vector:
 
 def _different(directions: list[Vector]) -> Iterator[Vector]:
     """Directions that are no multiples of those before them."""
-    seen: list[Vector] = []
+    distinct: list[Vector] = []
     for direction in directions:
-        if any(direction) and not any(not any(cross(direction, other)) for other in seen):
-            seen.append(direction)
+        if any(direction) and not any(not any(cross(direction, other)) for other in distinct):
+            distinct.append(direction)
             yield direction
 
 

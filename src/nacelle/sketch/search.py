@@ -133,31 +133,31 @@ class PlatformMotion:
 
 
 def motion_on_legs(
-    legs: list[LegScrews], places: list[LegPlacement], axes: tuple[int, ...]
+    legs: list[LegScrews], placements: list[LegPlacement], axes: tuple[int, ...]
 ) -> PlatformMotion:
     """The motion of a platform on some legs.
 
     Args:
         legs: the legs.
-        places: where they are.
+        placements: where they are.
         axes: indices of the coordinates that the platform should have, in [x y z rx ry rz].
     """
-    maps = [place.twist_map for place in places]
+    maps = [placement.twist_map for placement in placements]
     locked = np.concatenate([leg.locked @ M.T for leg, M in zip(legs, maps, strict=True)])
     _, size, Vt = np.linalg.svd(np.concatenate([locked, np.zeros((6, 6))]))
     # Rows of `locked` are of length one.
     W = Vt[int(np.count_nonzero(size > 1e-7)) :].T
     if W.shape[1] != len(axes):
         return PlatformMotion(W.shape[1])
-    chosen = W[list(axes)]
-    if np.linalg.cond(chosen) > 50.0:
+    block = W[list(axes)]
+    if np.linalg.cond(block) > 50.0:
         return PlatformMotion(W.shape[1])
-    W = W @ np.linalg.inv(chosen)
-    others = np.delete(W, list(axes), axis=0)
+    W = W @ np.linalg.inv(block)
+    dependent = np.delete(W, list(axes), axis=0)
     rows = [leg.rates[list(leg.active)] @ (M.T @ W) for leg, M in zip(legs, maps, strict=True)]
     size = np.linalg.svd(np.concatenate(rows), compute_uv=False)
     conditioning = float(size[-1] / size[0]) if len(size) == len(axes) and size[0] else 0.0
-    pure = others.size == 0 or float(np.max(np.abs(others))) < 1e-9
+    pure = dependent.size == 0 or float(np.max(np.abs(dependent))) < 1e-9
     return PlatformMotion(W.shape[1], True, pure, conditioning)
 
 
@@ -205,22 +205,22 @@ def arranged(
     _refuse(legs, motion)
     axes = tuple(AXES.index(name) for name in motion)
     planar = not {"z", "rx", "ry"} & set(motion)
-    seen: list[PlatformMotion] = []
+    motions: list[PlatformMotion] = []
     faults: list[str] = []
-    others: list[Arrangement] = []
+    impure: list[Arrangement] = []
     spreads = list(_spreads(len(legs), planar, len(motion), len(set(legs)) == 1))
     with task("looking for an arrangement of the legs") as report:
-        for k, (shape, places) in enumerate(spreads):
-            good = _in_shape(legs, axes, shape, places, planar, seen)
-            others += [arrangement for arrangement in good if not arrangement.motion.pure]
-            found = _first_right([a for a in good if a.motion.pure], check, faults)
-            if found is not None:
-                return found
+        for k, (shape, placements) in enumerate(spreads):
+            good = _in_shape(legs, axes, shape, placements, planar, motions)
+            impure += [arrangement for arrangement in good if not arrangement.motion.pure]
+            arrangement_found = _first_right([a for a in good if a.motion.pure], check, faults)
+            if arrangement_found is not None:
+                return arrangement_found
             report(0.9 * (k + 1) / len(spreads))
-        found = _first_right(others, check, faults)
-        if found is not None:
-            return found
-    raise NacelleError(_why_none(legs, motion, seen, faults))
+        arrangement_found = _first_right(impure, check, faults)
+        if arrangement_found is not None:
+            return arrangement_found
+    raise NacelleError(_why_none(legs, motion, motions, faults))
 
 
 def _first_right(
@@ -242,17 +242,17 @@ def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
         NacelleError: with the counts.
     """
     n, actuators = len(motion), sum(len(leg.active) for leg in legs)
-    words = f"the {number_of(n, 'motion')} {', '.join(motion)}"
+    label = f"the {number_of(n, 'motion')} {', '.join(motion)}"
     if actuators < n:
         raise NacelleError(
-            f"{words} need{'s' if n == 1 else ''} {number_of(n, 'actuator')}, and {named(legs)} has "
+            f"{label} need{'s' if n == 1 else ''} {number_of(n, 'actuator')}, and {named(legs)} has "
             f"{actuators}; use more legs, or mark more "
             "joints as actuated, such as R*P*S"
         )
     for leg in dict.fromkeys(legs):
         if leg.rank < n:
             raise NacelleError(
-                f"leg {leg} has {leg.freedoms} freedoms: on it the platform cannot have {words}; use more "
+                f"leg {leg} has {leg.freedoms} freedoms: on it the platform cannot have {label}; use more "
                 "joints, or fewer coordinates in --motion"
             )
         if leg.rank > 6:
@@ -264,7 +264,7 @@ def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     least = 6 - sum(6 - leg.rank for leg in legs)
     if least > n:
         raise NacelleError(
-            f"{named(legs)} leaves the platform at least {least} motions, more than {words}; use more legs, "
+            f"{named(legs)} leaves the platform at least {least} motions, more than {label}; use more legs, "
             "legs of fewer freedoms, or another --motion"
         )
 
@@ -287,36 +287,38 @@ def _spreads(
         if alike and count >= 4 and count % 2 == 0:
             paired = (pairs, 180.0 / count)
             ways = [paired, *ways] if n > 4 else [*ways, paired]
-        for places, twist in ways:
-            yield RobotLengths(base, platform, height, twist, bulge), places
+        for placements, twist in ways:
+            yield RobotLengths(base, platform, height, twist, bulge), placements
 
 
 def _in_shape(
     legs: list[LegLetters],
     axes: tuple[int, ...],
     shape: RobotLengths,
-    places: tuple[LegPlacement, ...],
+    placements: tuple[LegPlacement, ...],
     planar: bool,
-    seen: list[PlatformMotion],
+    motions: list[PlatformMotion],
 ) -> list[Arrangement]:
     """Arrangements of legs in a shape for which the screws are right."""
     types = list(dict.fromkeys(legs))
     most = _MOST_AXES if len(types) == 1 else max(8, round(_MOST_TOGETHER ** (1.0 / len(types))))
     each = [_legs_of(leg, shape, planar, len(axes), most) for leg in types]
     together = heapq.nsmallest(
-        _MOST_TOGETHER, itertools.product(*each), key=lambda chosen: sum(cost for _, cost in chosen)
+        _MOST_TOGETHER, itertools.product(*each), key=lambda combination: sum(cost for _, cost in combination)
     )
     good = []
-    for chosen in together:
-        by_type = {leg: screws for leg, (screws, _) in zip(types, chosen, strict=True)}
-        listed = [by_type[leg] for leg in legs]
-        motion = motion_on_legs(listed, list(places), axes)
-        seen.append(motion)
+    for combination in together:
+        by_type = {leg: screws for leg, (screws, _) in zip(types, combination, strict=True)}
+        screws_of_legs = [by_type[leg] for leg in legs]
+        motion = motion_on_legs(screws_of_legs, list(placements), axes)
+        motions.append(motion)
         if motion.spanned and motion.conditioning > _LEAST_CONDITIONING:
-            cost = sum(cost for _, cost in chosen) / len(chosen) + 3.0 * max(
+            cost = sum(cost for _, cost in combination) / len(combination) + 3.0 * max(
                 0.0, math.log10(0.3 / motion.conditioning)
             )
-            good.append(Arrangement(shape, tuple(listed), places, motion, cost + (shape.twist != 0.0)))
+            good.append(
+                Arrangement(shape, tuple(screws_of_legs), placements, motion, cost + (shape.twist != 0.0))
+            )
     return good
 
 
@@ -324,59 +326,59 @@ def _legs_of(
     leg: LegLetters, shape: RobotLengths, planar: bool, n: int, most: int
 ) -> list[tuple[LegScrews, float]]:
     """A leg with its most usual directions of axes, each with its cost, where it is not singular."""
-    place = posture(leg, shape)
-    choices = [place.choices(k, planar) for k in range(len(leg.letters))]
+    joints = posture(leg, shape)
+    choices = [joints.choices(k, planar) for k in range(len(leg.letters))]
     while math.prod(map(len, choices)) > 20_000:
         longest = max(choices, key=len)
         longest.pop()
     numbered = [list(enumerate(options)) for options in choices]
     usual = heapq.nsmallest(4 * most, itertools.product(*numbered), key=_cost)
-    kept: list[tuple[LegScrews, float]] = []
-    for chosen in usual:
-        screws = leg_screws(place, tuple(axes for _, axes in chosen))
+    legs_found: list[tuple[LegScrews, float]] = []
+    for combination in usual:
+        screws = leg_screws(joints, tuple(axes for _, axes in combination))
         rank = screws.twists.shape[1] - screws.idle
         if rank < n or screws.regular < _LEAST_REGULAR or screws.idle > (leg.letters.count("S") > 1):
             continue
-        kept.append((screws, _cost(chosen)))
-        if len(kept) == most:
+        legs_found.append((screws, _cost(combination)))
+        if len(legs_found) == most:
             break
-    return kept
+    return legs_found
 
 
-def _cost(chosen: tuple[tuple[int, tuple[Vector, ...]], ...]) -> float:
+def _cost(combination: tuple[tuple[int, tuple[Vector, ...]], ...]) -> float:
     """How unusual directions are: late ones of the lists, and turning axes that change direction."""
-    cost = float(sum(rank for rank, _ in chosen))
-    axes = [axis for _, directions in chosen for axis in directions]
+    cost = float(sum(rank for rank, _ in combination))
+    axes = [axis for _, directions in combination for axis in directions]
     return cost + 0.5 * sum(any(cross(a, b)) for a, b in itertools.pairwise(axes))
 
 
 def _why_none(
-    legs: list[LegLetters], motion: tuple[str, ...], seen: list[PlatformMotion], faults: list[str]
+    legs: list[LegLetters], motion: tuple[str, ...], motions: list[PlatformMotion], faults: list[str]
 ) -> str:
     """Why no arrangement was right."""
-    n, words = len(motion), f"{named(legs)} with the motion {', '.join(motion)}"
+    n, label = len(motion), f"{named(legs)} with the motion {', '.join(motion)}"
     if faults:
-        return f"no arrangement of {words} passes the check: {faults[0]}"
-    if not seen:
+        return f"no arrangement of {label} passes the check: {faults[0]}"
+    if not motions:
         return (
-            f"{words}: every arrangement of a leg that was tried is singular or leaves a link loose; use "
+            f"{label}: every arrangement of a leg that was tried is singular or leaves a link loose; use "
             "other joints"
         )
-    freedoms = sorted({found.freedoms for found in seen})
+    freedoms = sorted({motion_seen.freedoms for motion_seen in motions})
     if n not in freedoms:
         if freedoms[0] > n:
             return (
-                f"{words}: the platform would have {freedoms[0]} motions, not {n}; use more legs, legs of "
+                f"{label}: the platform would have {freedoms[0]} motions, not {n}; use more legs, legs of "
                 "fewer freedoms, or another --motion"
             )
         return (
-            f"{words}: in every arrangement that was tried the platform has "
+            f"{label}: in every arrangement that was tried the platform has "
             f"{' or '.join(map(str, freedoms)) if freedoms != [0] else 'no'} motions, not {n}; use other "
             "joints, or another --motion"
         )
-    if not any(found.spanned for found in seen):
-        return f"{words}: the platform has {n} motions, but not those; use another --motion"
+    if not any(motion_seen.spanned for motion_seen in motions):
+        return f"{label}: the platform has {n} motions, but not those; use another --motion"
     return (
-        f"{words}: the actuated joints do not control the platform in any arrangement that was tried; "
+        f"{label}: the actuated joints do not control the platform in any arrangement that was tried; "
         "mark others, such as [R]PR"
     )

@@ -99,18 +99,18 @@ def _template(screws: LegScrews) -> Iterator[str]:
     motors = itertools.count(1)
     chain = ["base", *bodies]
     for k, name in enumerate(names):
-        here = less(points[k], points[k - 1]) if k else points[0]
-        place = _vector(here) if k else "[$base_radius, 0, 0]"
+        offset = less(points[k], points[k - 1]) if k else points[0]
+        position = _vector(offset) if k else "[$base_radius, 0, 0]"
         last = k == len(names) - 1
         child = "platform" if last else bodies[k]
         if last:
             yield "    closures:                   # the joint on the platform closes the loops"
         parts = [f"type: {KINDS[leg.letters[k]]}", f"parent: {chain[k]}", f"child: {child}"]
-        parts += [f"at: {place}"] if any(here) else []
+        parts += [f"at: {position}"] if any(offset) else []
         if last:
             anchor = less(points[k], screws.posture.shape.origin)
-            turned = bool(screws.posture.shape.twist)
-            at = _vector(anchor) if turned or anchor[1:] != (0, 0) else "[$platform_radius, 0, 0]"
+            is_twisted = bool(screws.posture.shape.twist)
+            at = _vector(anchor) if is_twisted or anchor[1:] != (0, 0) else "[$platform_radius, 0, 0]"
             parts.append(f"child_at: {at}")
         parts += _axes(screws.axes[k])
         if k not in leg.active:
@@ -138,29 +138,29 @@ def _drive(letter: str, number: str) -> Iterator[str]:
 
 
 def _legs(
-    legs: list[LegLetters], names: dict[LegLetters, str], places: tuple[LegPlacement, ...]
+    legs: list[LegLetters], names: dict[LegLetters, str], placements: tuple[LegPlacement, ...]
 ) -> Iterator[str]:
     """Where the legs are."""
     even = [LegPlacement(360.0 * k / len(legs)) for k in range(len(legs))]
-    if len(set(legs)) == 1 and list(places) == even:
+    if len(set(legs)) == 1 and list(placements) == even:
         yield f"  - {{repeat: {names[legs[0]]}, count: {len(legs)}}}"
         return
-    for k, (leg, place) in enumerate(zip(legs, places, strict=True)):
-        mirror = "mirror: y, " if place.mirrored else ""
-        turned = f"{{{mirror}angle: {place.angle:.10g} deg}}"
-        yield f"  - {{name: leg{k + 1}, template: {names[leg]}, placement: {turned}}}"
+    for k, (leg, placement) in enumerate(zip(legs, placements, strict=True)):
+        mirror = "mirror: y, " if placement.mirrored else ""
+        placement_text = f"{{{mirror}angle: {placement.angle:.10g} deg}}"
+        yield f"  - {{name: leg{k + 1}, template: {names[leg]}, placement: {placement_text}}}"
 
 
 def _axes(axes: tuple[Vector, ...]) -> list[str]:
     if not axes:
         return []
-    words = [_LETTERS.get(axis) or f"[{', '.join(map(str, _reduced(axis)))}]" for axis in axes]
-    return [f"axis: {words[0]}"] if len(words) == 1 else [f"axes: [{words[0]}, {words[1]}]"]
+    texts = [_LETTERS.get(axis) or f"[{', '.join(map(str, _reduced(axis)))}]" for axis in axes]
+    return [f"axis: {texts[0]}"] if len(texts) == 1 else [f"axes: [{texts[0]}, {texts[1]}]"]
 
 
 def _comment(axes: tuple[Vector, ...]) -> str:
-    words = [_DIRECTIONS[axis] for axis in axes[:1] if axis in _DIRECTIONS]
-    return f"    # {words[0]}" if words else ""
+    directions = [_DIRECTIONS[axis] for axis in axes[:1] if axis in _DIRECTIONS]
+    return f"    # {directions[0]}" if directions else ""
 
 
 def _reduced(axis: Vector) -> Vector:
@@ -188,14 +188,14 @@ def _rod(v: Vector, digits: int) -> str:
     def entry(i: int, j: int) -> float:
         return (across + round_) * (i == j) + (round_ - across) * d[i] * d[j]
 
-    listed = [entry(0, 0), entry(1, 1), entry(2, 2)]
+    moments = [entry(0, 0), entry(1, 1), entry(2, 2)]
     products = [entry(0, 1), entry(0, 2), entry(1, 2)]
     if any(abs(value) > 1e-15 for value in products):
-        listed = [listed[0], products[0], listed[1], products[1], products[2], listed[2]]
+        moments = [moments[0], products[0], moments[1], products[1], products[2], moments[2]]
     # All with as many decimals: a sum of two moments stays above the third.
-    decimals = digits - 1 - math.floor(math.log10(max(map(abs, listed))))
+    decimals = digits - 1 - math.floor(math.log10(max(map(abs, moments))))
     values = " ".join(
-        f"{round(value, decimals) + 0.0:g}" if digits < 7 else f"{value:.10g}" for value in listed
+        f"{round(value, decimals) + 0.0:g}" if digits < 7 else f"{value:.10g}" for value in moments
     )
     com = " ".join(f"{x / 2:g}" for x in v)
     return f"{{mass: {mass:g} kg, com: {com} mm, inertia: {values} kg*m^2}}"
@@ -258,8 +258,8 @@ def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None
     types = read_legs(legs, count)
     counted = count is not None or is_counted(legs)
     faults: list[str] = []
-    for words in [motion] if motion else _motions(types, counted):
-        parsed = _motion(words)
+    for motion_name in [motion] if motion else _motions(types, counted):
+        parsed = _motion(motion_name)
         needed = -(-len(parsed.coordinates) // len(types[0].active))
         try:
             return _sketched(name, types if counted else types * needed, parsed)
@@ -268,17 +268,15 @@ def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None
     raise NacelleError(faults[0] if len(faults) == 1 else f"{faults[0]} (other usual motions fit no better)")
 
 
-def _motion(words: str) -> Motion:
+def _motion(name: str) -> Motion:
     try:
-        value = (
-            [part.strip() for part in words.strip("[] ").split(",")] if "," in words else words.strip("[] ")
-        )
+        value = [part.strip() for part in name.strip("[] ").split(",")] if "," in name else name.strip("[] ")
         motion = parse_motion(value)
     except MotionError as error:
-        raise NacelleError(f"--motion {words}: {error}; {error.hint}") from None
+        raise NacelleError(f"--motion {name}: {error}; {error.hint}") from None
     if motion.joint_names:
         raise NacelleError(
-            f"--motion {words}: use x, y, z, rx, ry and rz; a sketched platform is one rigid body"
+            f"--motion {name}: use x, y, z, rx, ry and rz; a sketched platform is one rigid body"
         )
     return motion
 

@@ -32,6 +32,16 @@ def _inverse_tangent(n: int) -> int:
 _HALF_PI = 2 * (4 * _inverse_tangent(5) - _inverse_tangent(239))
 
 
+def _series(term: int, k: int, square: int) -> int:
+    """Sum of the alternating series that begins with a term x^k / k!, from the square of x."""
+    total = term
+    while abs(term) > 1:
+        k += 2
+        term = -(term * square >> _BITS) // (k * (k - 1))
+        total += term
+    return total
+
+
 @lru_cache(maxsize=4096)
 def sine_cosine(angle: float) -> tuple[float, float]:
     """Sine and cosine of an angle in radians."""
@@ -44,22 +54,6 @@ def sine_cosine(angle: float) -> tuple[float, float]:
     quarter = (2 * whole + _HALF_PI) // (2 * _HALF_PI)
     x = whole - quarter * _HALF_PI
     square = x * x >> _BITS
-    sine = term = x
-    k = 1
-    while term:
-        k += 2
-        term = -(term * square >> _BITS) // (k * (k - 1))
-        sine += term
-        if abs(term) <= 1:
-            break
-    cosine = term = _ONE
-    k = 0
-    while term:
-        k += 2
-        term = -(term * square >> _BITS) // (k * (k - 1))
-        cosine += term
-        if abs(term) <= 1:
-            break
-    s, c = sine / _ONE, cosine / _ONE
+    s, c = _series(x, 1, square) / _ONE, _series(_ONE, 0, square) / _ONE
     turns = ((s, c), (c, -s), (-s, -c), (-c, s))
     return turns[quarter % 4]

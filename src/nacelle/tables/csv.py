@@ -142,13 +142,13 @@ class Table:
             if len(parts) != len(self.names):
                 into.ragged.append(i)
                 continue
-            for place, k in enumerate(columns):
+            for index, k in enumerate(columns):
                 text = _bare(parts[k])
                 number = parse_number(text)
                 if number is not None:
-                    into.values[i, place] = number
+                    into.values[i, index] = number
                 elif _NOT_FINITE.fullmatch(text):
-                    into.values[i, place] = float(text)
+                    into.values[i, index] = float(text)
                 elif text:
                     into.wrong.append((i, k))
 
@@ -170,8 +170,8 @@ def read_table(source: str | Path) -> Table:
         raise TableError("no table:", [problem])
     separator = next((mark for mark in (";", "\t") if mark in lines[first]), ",")
     header = Row(first + 1, _cells(lines[first], separator))
-    named = [name_and_unit(cell.text) for cell in header.cells]
-    names, units = tuple(name for name, _ in named), tuple(unit for _, unit in named)
+    header_entries = [name_and_unit(cell.text) for cell in header.cells]
+    names, units = tuple(name for name, _ in header_entries), tuple(unit for _, unit in header_entries)
     return Table(file, names, units, header, separator, lines, first)
 
 
@@ -339,8 +339,8 @@ class Columns:
                 commands write have "nan" where there is no result. Texts are mistakes all the same.
             report: is given the part that is done.
         """
-        names, places = list(self.columns), list(self.columns.values())
-        entries = self.table.entries(places, report)
+        names, indices = list(self.columns), list(self.columns.values())
+        entries = self.table.entries(indices, report)
         missing = np.isnan(entries.values)
         if gaps:
             missing[:] = False
@@ -348,19 +348,19 @@ class Columns:
             missing |= np.isinf(entries.values)
         missing[entries.ragged] = False
         for i, k in entries.wrong:
-            missing[i, places.index(k)] = True
+            missing[i, indices.index(k)] = True
         want = len(self.table.names)
         for i in self.first(entries.ragged):
             row = self.table.row(i)
             have = len(row.cells)
             self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
-        for i, place in self.first(np.argwhere(missing).tolist()):
-            row, k = self.table.row(i), places[place]
+        for i, index in self.first(np.argwhere(missing).tolist()):
+            row, k = self.table.row(i), indices[index]
             text = row.cells[k].text
             entry = repr(shortened(text, 40)) if text else "nothing"
-            self.add(row, k, names[place], f"{entry} is not a finite number", "write a number such as 0.25")
+            self.add(row, k, names[index], f"{entry} is not a finite number", "write a number such as 0.25")
         return {
-            name: in_si(entries.values[:, place], self._units.get(name)) for place, name in enumerate(names)
+            name: in_si(entries.values[:, index], self._units.get(name)) for index, name in enumerate(names)
         }
 
     def stop(self, what: str) -> None:

@@ -164,9 +164,9 @@ class Report(Drawn):
         heads = [f"{engine.engine} {engine.version}" for engine in self.engines]
         lines.append(f"{'largest relative error':{wide}}  {'allowed':>8}" + _cells(heads))
         for name in names:
-            listed = [_find(engine, name) for engine in self.engines]
-            allowed = next(q.tolerance for q in listed if q is not None)
-            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in listed]
+            quantities = [_find(engine, name) for engine in self.engines]
+            allowed = next(q.tolerance for q in quantities if q is not None)
+            cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in quantities]
             lines.append(f"{name:{wide}}  {allowed:>8.0e}" + _cells(cells))
         worst = self.worst
         lines += [
@@ -262,18 +262,18 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     with task(f"building {robot.name} in {', '.join(names)}"):
         engines = [build(other) for build in builders]
     with task("drawing states"):
-        drawn = random_states(robot, states, seed)
+        samples = random_states(robot, states, seed)
     with task("computing kinematics"):
-        kinematics = ours.kinematics(robot, drawn)
+        kinematics = ours.kinematics(robot, samples)
     with task("computing dynamics"):
-        dynamics = ours.dynamics(robot, drawn)
+        dynamics = ours.dynamics(robot, samples)
     reports = []
     for engine in engines:
         errors = _Errors()
         with task(f"comparing with {engine.name}") as report:
             for k in range(states):
-                view = _seen(engine, other, kinematics.tree_state(k, drawn))
-                _kinematics(errors, k, view, other, kinematics, drawn)
+                view = _seen(engine, other, kinematics.tree_state(k, samples))
+                _kinematics(errors, k, view, other, kinematics, samples)
                 _dynamics(errors, k, view, other, engine, dynamics)
                 report((k + 1) / states)
         notes = list(engine.notes)
@@ -285,10 +285,10 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
         hash=robot.hash,
         states=states,
         seed=seed,
-        rejected=drawn.rejected,
+        rejected=samples.rejected,
         engines=tuple(reports),
-        worst=_worst(reports, drawn),
-        condition=float(np.max(drawn.condition)),
+        worst=_worst(reports, samples),
+        condition=float(np.max(samples.condition)),
     )
 
 
@@ -301,7 +301,7 @@ def _names(against: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _worst(reports: Sequence[EngineReport], drawn: RandomStates) -> WorstState:
+def _worst(reports: Sequence[EngineReport], samples: RandomStates) -> WorstState:
     def badness(quantity: Quantity) -> float:
         return quantity.error / quantity.tolerance if np.isfinite(quantity.error) else np.inf
 
@@ -314,10 +314,10 @@ def _worst(reports: Sequence[EngineReport], drawn: RandomStates) -> WorstState:
         engine=engine,
         quantity=quantity.name,
         number=k,
-        x=drawn.x[k],
-        v=drawn.v[k],
-        a=drawn.a[k],
-        condition=float(drawn.condition[k]),
+        x=samples.x[k],
+        v=samples.v[k],
+        a=samples.a[k],
+        condition=float(samples.condition[k]),
     )
 
 
@@ -362,15 +362,21 @@ class _Errors:
         self.inert = False
 
     def add(
-        self, name: str, k: int, tolerance: float, mine: object, theirs: object, scale: float | None = None
+        self,
+        name: str,
+        k: int,
+        tolerance: float,
+        value: object,
+        reference: object,
+        scale: float | None = None,
     ) -> None:
         """Compare two sets of numbers: the largest difference over the largest entry, or over a scale."""
-        one, two = np.asarray(mine, dtype=float), np.asarray(theirs, dtype=float)
-        if one.size == 0:
+        a, b = np.asarray(value, dtype=float), np.asarray(reference, dtype=float)
+        if a.size == 0:
             return
-        top = float(np.max(np.abs(two))) if scale is None else scale
+        top = float(np.max(np.abs(b))) if scale is None else scale
         with np.errstate(all="ignore"):
-            error = float(np.max(np.abs(one - two))) / (top if top > 1e-300 else 1.0)
+            error = float(np.max(np.abs(a - b))) / (top if top > 1e-300 else 1.0)
         error = error if np.isfinite(error) else np.inf
         before = self._found.get(name)
         if before is None or error > before.error:
@@ -382,34 +388,34 @@ class _Errors:
 
 
 def _kinematics(
-    errors: _Errors, k: int, view: _Seen, robot: Robot, mine: ours.Kinematics, drawn: RandomStates
+    errors: _Errors, k: int, view: _Seen, robot: Robot, our: ours.Kinematics, samples: RandomStates
 ) -> None:
     now, projected = view.now, view.projection
 
-    def add(name: str, one: object, two: object, scale: float | None = None) -> None:
-        errors.add(name, k, KINEMATICS, one, two, scale)
+    def add(name: str, value: object, reference: object, scale: float | None = None) -> None:
+        errors.add(name, k, KINEMATICS, value, reference, scale)
 
-    add("pose from x", *_placed(robot, view.state, drawn.x[k]), 1.0)
+    add("pose from x", *_placed(robot, view.state, samples.x[k]), 1.0)
     gaps = np.concatenate([np.zeros(1), *(entry.gap for entry in view.loops)])
     add("gaps of the closures", gaps, np.zeros(gaps.shape), 1.0)
-    add("orientations of bodies", mine.R[k], now.R)
-    add("positions of bodies", mine.p[k], now.p)
-    add("twists of bodies", mine.twist[k], now.twist)
-    add("accelerations of bodies", mine.acceleration[k], now.acceleration)
-    add("rates from the twist", mine.U[k], projected.G)
-    add("rates of joints", mine.u[k], projected.G @ drawn.v[k])
-    u_dot = projected.G @ drawn.a[k] + projected.bias
-    add("accelerations of joints", mine.u_dot[k], u_dot)
+    add("orientations of bodies", our.R[k], now.R)
+    add("positions of bodies", our.p[k], now.p)
+    add("twists of bodies", our.twist[k], now.twist)
+    add("accelerations of bodies", our.acceleration[k], now.acceleration)
+    add("rates from the twist", our.U[k], projected.G)
+    add("rates of joints", our.u[k], projected.G @ samples.v[k])
+    u_dot = projected.G @ samples.a[k] + projected.bias
+    add("accelerations of joints", our.u_dot[k], u_dot)
     axes = [view.axes[actuator.joint][0] for actuator in robot.actuators]
     revolute = np.array(robot.revolute_actuators)
-    apart = mine.actuators[0][k] - np.array([axis.coordinate for axis in axes])
+    apart = our.actuators[0][k] - np.array([axis.coordinate for axis in axes])
     apart = np.where(revolute, np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi, apart / robot.size)
     add("coordinates of actuators", apart, np.zeros(len(axes)), 1.0)
     rows = view.actuator_rows(robot)
-    add("Jacobian of actuators", mine.A[k], rows @ projected.G)
-    add("rates of actuators", mine.actuators[1][k], rows @ projected.G @ drawn.v[k])
+    add("Jacobian of actuators", our.A[k], rows @ projected.G)
+    add("rates of actuators", our.actuators[1][k], rows @ projected.G @ samples.v[k])
     bias = np.array([axis.bias[0] for axis in axes])
-    add("accelerations of actuators", mine.actuators[2][k], rows @ u_dot + bias)
+    add("accelerations of actuators", our.actuators[2][k], rows @ u_dot + bias)
 
 
 def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
@@ -420,66 +426,59 @@ def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
     from scipy.spatial.transform import Rotation
 
     layout = layout_of(robot.motion)
-    said: list[float] = []
-    shown: list[float] = []
+    from_x: list[float] = []
+    from_tree: list[float] = []
     for name in robot.motion.coordinates:
         if name in AXES[:3]:
-            said.append(x[layout.x_index(name)] / robot.size)
-            shown.append(state.platform.p[AXES.index(name)] / robot.size)
+            from_x.append(x[layout.x_index(name)] / robot.size)
+            from_tree.append(state.platform.p[AXES.index(name)] / robot.size)
         elif name in robot.motion.joint_names:
-            said.append(x[layout.x_index(name)])
-            shown.append(state.q[robot.q_slices[robot.joint(name)].start])
+            from_x.append(x[layout.x_index(name)])
+            from_tree.append(state.q[robot.q_slices[robot.joint(name)].start])
     if layout.quaternion is not None:
-        said += Rotation.from_quat(x[layout.quaternion]).as_matrix().ravel().tolist()
-        shown += state.platform.R.ravel().tolist()
-    return np.array(said), np.array(shown)
+        from_x += Rotation.from_quat(x[layout.quaternion]).as_matrix().ravel().tolist()
+        from_tree += state.platform.R.ravel().tolist()
+    return np.array(from_x), np.array(from_tree)
 
 
-def _dynamics(
-    errors: _Errors,
-    k: int,
-    view: _Seen,
-    robot: Robot,
-    engine: Engine,
-    mine: ours.Dynamics,
-) -> None:
+def _dynamics(errors: _Errors, k: int, view: _Seen, robot: Robot, engine: Engine, our: ours.Dynamics) -> None:
     now, G, state = view.now, view.projection.G, view.state
     extra = efforts(robot, now, view.axes, state.u, engine.rotors_inside)
 
-    def add(name: str, one: object, two: object, scale: float | None = None) -> None:
-        errors.add(name, k, DYNAMICS, one, two, scale)
+    def add(name: str, value: object, reference: object, scale: float | None = None) -> None:
+        errors.add(name, k, DYNAMICS, value, reference, scale)
 
     A = view.actuator_rows(robot) @ G
-    beside = extra.friction + extra.springs + extra.rotor_bias
-    force = now.force + extra.rotor_matrix @ state.u_dot + beside
+    joint_forces = extra.friction + extra.springs + extra.rotor_bias
+    force = now.force + extra.rotor_matrix @ state.u_dot + joint_forces
     tree = now.mass_matrix + extra.rotor_matrix
     M = G.T @ tree @ G
     # For more actuators than motions the forces of least norm, as in nacelle; accelerations of coordinates
     # that nothing drives are unknown beside them.
     free = list(coordinate_places(robot, undriven(robot)))
     change = np.linalg.lstsq(np.hstack([A.T, -M[:, free]]), G.T @ force, rcond=None)[0]
-    add("inverse dynamics", mine.force[k], change[: len(A)])
+    add("inverse dynamics", our.force[k], change[: len(A)])
     if free:
-        given = state.u_dot[independent(robot)][free]
-        add("free accelerations", mine.acceleration[k][free], given + change[len(A) :])
-    add("mass matrix", mine.mass_matrix[k], M)
+        prescribed = state.u_dot[independent(robot)][free]
+        add("free accelerations", our.acceleration[k][free], prescribed + change[len(A) :])
+    add("mass matrix", our.mass_matrix[k], M)
     unit = twist_units(robot)
     values = np.linalg.eigvalsh(M * np.outer(unit, unit))
     if values[0] > 1e-12 * values[-1]:
-        h = G.T @ (now.bias + tree @ view.projection.bias + beside)
-        a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
-        add("forward dynamics", mine.forward[k], a)
-        own = engine.closed_loop(state, _applied(view, robot, extra, mine.tau[k]))
-        if own is not None:
-            add("forward dynamics, own solver", mine.forward[k], own[independent(robot)])
+        h = G.T @ (now.bias + tree @ view.projection.bias + joint_forces)
+        a = np.linalg.solve(M, A.T @ our.tau[k] - h)
+        add("forward dynamics", our.forward[k], a)
+        by_engine = engine.closed_loop(state, _applied(view, robot, extra, our.tau[k]))
+        if by_engine is not None:
+            add("forward dynamics, own solver", our.forward[k], by_engine[independent(robot)])
     else:
         errors.inert = True
     kinetic = now.kinetic + 0.5 * float(state.u @ extra.rotor_matrix @ state.u)
-    add("kinetic energy", mine.kinetic[k], kinetic)
+    add("kinetic energy", our.kinetic[k], kinetic)
     potential = now.potential + extra.spring_energy
     scale = max(abs(potential), now.heavy, extra.spring_energy)
-    add("potential energy", mine.potential[k], potential, scale)
-    add("power of friction", mine.dissipation[k], extra.dissipation)
+    add("potential energy", our.potential[k], potential, scale)
+    add("power of friction", our.dissipation[k], extra.dissipation)
 
 
 def _applied(view: _Seen, robot: Robot, extra: Efforts, tau: Array) -> Array:

@@ -166,6 +166,19 @@ class JointPlaces:
     q: Array
     u: Array
 
+    def rate_map(self, linear: Array, angular: Array) -> Array:
+        """Matrix from the rates of the tree to an engine's, orthonormal.
+
+        Args:
+            linear: from the platform's velocity to the engine's (3, 3).
+            angular: the same of its angular velocity (3, 3); (0, 0) for a point.
+        """
+        m = 3 + len(angular)
+        D = np.zeros((m + len(self.u), m + len(self.u)))
+        D[:3, :3], D[3:m, 3:m] = linear, angular
+        D[self.u, m + np.arange(len(self.u))] = 1.0
+        return D
+
 
 def steps_of(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[_T, ...]:
     """The motion of a joint of the tree as joints of an engine, one for each primitive.
@@ -208,9 +221,9 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
     Raises:
         VerifyError: if a piece has no mass but a first moment, which no engine can take.
     """
-    listed = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
+    inertias = [robot.bodies[body].inertia, *(load.inertia for load in robot.payload if load.body == body)]
     pieces = []
-    for ten in listed:
+    for ten in inertias:
         numbers = np.asarray(ten, dtype=float)
         if not np.any(numbers):
             continue

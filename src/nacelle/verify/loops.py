@@ -44,8 +44,9 @@ from nacelle.model.leg import Leg, Nacelle, TorsionSpring
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation
+from nacelle.spatial.rotation import quat_from_rotation, rotation, skew
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import rates_of
 from nacelle.verify.engine import Snapshot, VerifyError
 
 
@@ -81,11 +82,6 @@ class ClosureAtState:
     gap: Array
 
 
-def skew(r: Array) -> Array:
-    """Matrix of the cross product with r."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
 def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
     """A coupling at coordinates q of the tree: its factors over the rates, and sum factor q - offset."""
     row = np.zeros((1, robot.platform_nv + robot.nv))
@@ -110,10 +106,10 @@ def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Clo
         """Jacobian and bias of the twist of a body at the centre."""
         arm = centre - now.p[body]
         J = now.jacobian[body]
-        moved = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
+        at_arm = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
         a, alpha = now.bias_acceleration[body][:3], now.bias_acceleration[body][3:]
         v, w = now.twist[body][:3], now.twist[body][3:]
-        return moved, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, centre_rate - v), alpha])
+        return at_arm, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, centre_rate - v), alpha])
 
     J_one, bias_one = at_centre(one)
     J_two, bias_two = at_centre(two)
@@ -178,7 +174,7 @@ def _allowed(
         # The point locks the position already.
         for axis in np.eye(3):
             add(axis, np.zeros(3), False)
-    S, S_rate = (np.array(listed).reshape(-1, 6).T for listed in (columns, rates))
+    S, S_rate = (np.array(vectors).reshape(-1, 6).T for vectors in (columns, rates))
     return S, S_rate, groups
 
 
@@ -188,7 +184,7 @@ def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
     Of R = R(a, q1) R(b, q2) the first angle is that from b to R b = R(a, q1) b, the second that from R^T a =
     R(b, -q2) a to a; b is any perpendicular to a where there is one rotation alone.
     """
-    e, own = np.eye(3), R.T @ p if _slides_last(joint) else p
+    e, p_strokes = np.eye(3), R.T @ p if _slides_last(joint) else p
     turns = [
         e[primitive.axis] for primitive in joint.primitives if primitive.is_rotation and primitive.nv == 1
     ]
@@ -197,7 +193,7 @@ def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
         if primitive is Primitive.SPHERICAL:
             values.append(float("nan"))
         elif not primitive.is_rotation:
-            values.append(float(own[primitive.axis]))
+            values.append(float(p_strokes[primitive.axis]))
         elif np.array_equal(e[primitive.axis], turns[0]):
             a, b = turns[0], turns[1] if len(turns) > 1 else e[primitive.axis - 2]
             values.append(float(np.arctan2(np.cross(b, R @ b) @ a, b @ R @ b)))
@@ -222,19 +218,13 @@ def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
     best_R, best_p = np.eye(3), np.zeros(3)
     for primitive, value in zip(joint.primitives, q, strict=True):
         if primitive.is_rotation:
-            best_R = best_R @ (R if primitive.nv == 3 else _turned(primitive.axis, value))
+            best_R = best_R @ (
+                R if primitive.nv == 3 else rotation(primitive.axis, np.cos(value), np.sin(value))
+            )
         else:
             best_p = best_p + best_R[:, primitive.axis] * value
     position = np.zeros(3) if joint.at_point else (p - best_p) / robot.size
     return np.concatenate([(R - best_R).ravel(), position])
-
-
-def _turned(axis: int, angle: float) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
-    return R
 
 
 def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
@@ -242,14 +232,14 @@ def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
     joint = robot.joints[index]
     rates = robot.platform_nv + robot.nv
     start = robot.platform_nv + robot.v_slices[index].start
-    place = robot.q_slices[index].start
+    first_q = robot.q_slices[index].start
     axes = []
     for primitive in joint.primitives:
         rows = np.zeros((primitive.nv, rates))
         rows[range(primitive.nv), range(start, start + primitive.nv)] = 1.0
-        coordinate = float(q[place]) if primitive.nv == 1 else float("nan")
+        coordinate = float(q[first_q]) if primitive.nv == 1 else float("nan")
         axes.append(AxisMotion(rows, np.zeros(primitive.nv), coordinate))
-        start, place = start + primitive.nv, place + primitive.nq
+        start, first_q = start + primitive.nv, first_q + primitive.nq
     return tuple(axes)
 
 
@@ -276,15 +266,12 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: 
     count = len(u)
     closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
     closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
-    chosen = np.zeros((robot.motion.n, count))
-    for row, place in zip(chosen, independent(robot), strict=True):
-        row[place] = 1.0
-    spins, spin_biases = _spins(robot, now, closing, chosen)
-    K = np.concatenate([closing, spins, chosen])
+    independent_rows = np.eye(count)[independent(robot)]
+    spins, spin_biases = _spins(robot, now, closing, independent_rows)
+    K = np.concatenate([closing, spins, independent_rows])
     right = np.zeros((len(K), robot.motion.n + 1))
-    right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
-    right[: len(closing), -1] = -closing_bias
-    right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
+    right[-robot.motion.n :, :-1] = np.eye(robot.motion.n)
+    right[: -robot.motion.n, -1] = -np.concatenate([closing_bias, spin_biases])
     # Lengths in the robot's size: so the rank does not hang on the units.
     unit = rate_scale(robot)
     scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
@@ -298,65 +285,56 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: 
 
 def independent(robot: Robot) -> list[int]:
     """Places in u of the independent rates."""
-    places = []
+    indices = []
     for name in robot.motion.coordinates:
         if name in robot.motion.joint_names:
-            places.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
+            indices.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
         else:
-            places.append(AXES.index(name))
-    return places
+            indices.append(AXES.index(name))
+    return indices
 
 
-def _spins(robot: Robot, now: Snapshot, closing: Array, chosen: Array) -> tuple[Array, Array]:
+def _spins(robot: Robot, now: Snapshot, closing: Array, independent_rows: Array) -> tuple[Array, Array]:
     """Idle spins, which are zero by convention: rows over the rates, and biases.
 
     A leg that can move while the nacelle rests has bodies that spin, and so has the nacelle's own mechanism
     if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
     turn about that axis.
     """
-    rows: list[Array] = []
-    biases: list[float] = []
     parts: list[tuple[Leg | Nacelle, Array]] = [(leg, closing) for leg in robot.legs]
-    for part, held in [*parts, (robot.nacelle, np.concatenate([closing, chosen]))]:
-        own, own_biases = _idle_spins(robot, part, now, held)
-        rows += own
-        biases += own_biases
-    return np.array(rows).reshape(-1, closing.shape[1]), np.array(biases)
+    parts.append((robot.nacelle, np.concatenate([closing, independent_rows])))
+    spins = [spin for part, rows_zero in parts for spin in _idle_spins(robot, part, now, rows_zero)]
+    rows = np.array([row for row, _ in spins]).reshape(-1, closing.shape[1])
+    return rows, np.array([bias for _, bias in spins])
 
 
 def _idle_spins(
-    robot: Robot, part: Leg | Nacelle, now: Snapshot, held: Array
-) -> tuple[list[Array], list[float]]:
+    robot: Robot, part: Leg | Nacelle, now: Snapshot, rows_zero: Array
+) -> list[tuple[Array, float]]:
     """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
-    places = [robot.platform_nv + k for j in part.joints for k in _range(robot.v_slices[j])]
-    if not places:
-        return [], []
-    unit = rate_scale(robot)[places]
-    _, s, Vt = np.linalg.svd(held[:, places] * unit)
+    columns = list(rates_of(robot, part.joints))
+    if not columns:
+        return []
+    unit = rate_scale(robot)[columns]
+    _, s, Vt = np.linalg.svd(rows_zero[:, columns] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
     idle = unit[:, None] * Vt[rank:].T
-    rows: list[Array] = []
-    biases: list[float] = []
-    felt = np.zeros((0, idle.shape[1]))
+    spins: list[tuple[Array, float]] = []
+    seen_rows = np.zeros((0, idle.shape[1]))
     for body in part.bodies:
-        if len(rows) == idle.shape[1]:
+        if len(spins) == idle.shape[1]:
             break
         J = now.jacobian[body][3:]
-        U, singular, _ = np.linalg.svd(J[:, places] @ idle)
+        U, singular, _ = np.linalg.svd(J[:, columns] @ idle)
         if singular[0] < _RANK:
             continue
         row = U[:, 0] @ J
-        more = np.vstack([felt, row[places] @ idle])
-        if np.linalg.matrix_rank(more, _RANK) > len(felt):
-            felt = more
-            rows.append(row)
+        more = np.vstack([seen_rows, row[columns] @ idle])
+        if np.linalg.matrix_rank(more, _RANK) > len(seen_rows):
+            seen_rows = more
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
-            biases.append(float(U[:, 0] @ now.bias_acceleration[body][3:]))
-    return rows, biases
-
-
-def _range(place: slice) -> range:
-    return range(place.start, place.stop)
+            spins.append((row, float(U[:, 0] @ now.bias_acceleration[body][3:])))
+    return spins
 
 
 # ---- friction, springs and rotors beside an engine's tree, from the formulas of the description
@@ -419,10 +397,10 @@ def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
 
     Base axes; with T = J w . w / 2 of w = w_2 - w_1 Lagrange's equations have J (w' + w_2 x w_1).
     """
-    one, two = joint.predecessor, joint.successor
-    bias = now.bias_acceleration[two][3:] - now.bias_acceleration[one][3:]
-    rows = now.jacobian[two][3:] - now.jacobian[one][3:]
-    return rows, bias + np.cross(now.twist[two][3:], now.twist[one][3:])
+    first, second = joint.predecessor, joint.successor
+    bias = now.bias_acceleration[second][3:] - now.bias_acceleration[first][3:]
+    rows = now.jacobian[second][3:] - now.jacobian[first][3:]
+    return rows, bias + np.cross(now.twist[second][3:], now.twist[first][3:])
 
 
 def _twist(now: Snapshot, spring: TorsionSpring) -> tuple[float, Array]:
@@ -499,13 +477,13 @@ def efforts(
         power += line.damping * float(row @ u) ** 2
     for damper in robot.dampers:
         first, second = (now.jacobian[body][3:] for body in damper.bodies)
-        turn = (second - first) @ u
-        rubbing += damper.damping * (second - first).T @ turn
-        power += damper.damping * float(turn @ turn)
+        w_relative = (second - first) @ u
+        rubbing += damper.damping * (second - first).T @ w_relative
+        power += damper.damping * float(w_relative @ w_relative)
     for torsion in robot.torsion_springs:
         first, second = torsion.bodies
-        angle, along = _twist(now, torsion)
-        row = along @ (now.jacobian[second][3:] - now.jacobian[first][3:])
+        angle, direction = _twist(now, torsion)
+        row = direction @ (now.jacobian[second][3:] - now.jacobian[first][3:])
         law = np.polynomial.Polynomial([0.0, *torsion.stiffness])
         # Of the angles that are a turn apart the one nearest to the rest.
         stretch = math.remainder(angle - torsion.rest, 2.0 * math.pi)

@@ -66,17 +66,17 @@ def kinematics(robot: Robot, states: RandomStates) -> Kinematics:
     """All positions, rates and accelerations."""
     x, v, a = states.x, states.v, states.a
     bodies = inverse_kinematics(robot, x).bodies
-    moved = body_motion(robot, x, v, a)
+    bodies_motion = body_motion(robot, x, v, a)
     joints = joint_motion(robot, x, v, a)
     m = robot.platform_nv
     return Kinematics(
         R=bodies.R,
         p=bodies.p,
-        twist=moved.twist,
-        acceleration=moved.acceleration,
+        twist=bodies_motion.twist,
+        acceleration=bodies_motion.acceleration,
         q=joints.q,
-        u=np.concatenate([moved.twist[:, PLATFORM, :m], joints.rate], axis=1),
-        u_dot=np.concatenate([moved.acceleration[:, PLATFORM, :m], joints.acceleration], axis=1),
+        u=np.concatenate([bodies_motion.twist[:, PLATFORM, :m], joints.rate], axis=1),
+        u_dot=np.concatenate([bodies_motion.acceleration[:, PLATFORM, :m], joints.acceleration], axis=1),
         U=np.concatenate([platform_jacobian(robot, x), joint_jacobian(robot, x)], axis=1),
         A=jacobian(robot, x).inverse,
         actuators=joints.actuators,

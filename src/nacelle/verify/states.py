@@ -117,10 +117,10 @@ def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -
 def moved_poses(robot: Robot, x: Array, step: Array) -> Array:
     """Poses (..., nx) moved by steps along the reduced twist (..., n): m, and rotation vectors in rad."""
     layout = layout_of(robot.motion)
-    linear, turn = layout.split_v(step)
+    linear, rotation_vector = layout.split_v(step)
     plain, quat = layout.split_x(x)
-    if turn is not None and quat is not None:
-        quat = quat_multiply(quat_exp(turn), quat)
+    if rotation_vector is not None and quat is not None:
+        quat = quat_multiply(quat_exp(rotation_vector), quat)
     return layout.join_x(plain + linear, quat)
 
 

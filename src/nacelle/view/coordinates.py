@@ -48,14 +48,14 @@ class PoseCoordinate:
 def pose_coordinates(robot: Robot, x: Array) -> Array:
     """The coordinates (n,) of a pose (nx,), m and rad; a free orientation as a rotation vector."""
     linear, quat_xyzw = layout_of(robot.motion).split_x(x)
-    turn = None if quat_xyzw is None else quat_log(quat_xyzw)
-    return layout_of(robot.motion).join_v(linear, turn)
+    vector = None if quat_xyzw is None else quat_log(quat_xyzw)
+    return layout_of(robot.motion).join_v(linear, vector)
 
 
 def pose_of_values(robot: Robot, values: Array) -> Array:
     """The pose x (nx,) that has coordinates (n,); inverse of `pose_coordinates`."""
-    linear, turn = layout_of(robot.motion).split_v(values)
-    return layout_of(robot.motion).join_x(linear, None if turn is None else quat_exp(turn))
+    linear, vector = layout_of(robot.motion).split_v(values)
+    return layout_of(robot.motion).join_x(linear, None if vector is None else quat_exp(vector))
 
 
 def motion_coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
@@ -65,7 +65,7 @@ def motion_coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
     it, the robot's size, or half a turn, to either side.
     """
     start = reference_pose(robot)
-    found = []
+    coordinates = []
     for name, value in zip(robot.motion.coordinates, pose_coordinates(robot, start).tolist(), strict=True):
         angle = is_angle(robot, name)
         reach = math.pi if angle else 1.2 * robot.size
@@ -76,5 +76,5 @@ def motion_coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
         # Rotations of a free orientation count from that of the pose.
         middle = pose_coordinate(robot, start, name)
         low, high = max(low - middle, -reach), min(high - middle, reach)
-        found.append(PoseCoordinate(name, angle, value + low, value + high))
-    return tuple(found)
+        coordinates.append(PoseCoordinate(name, angle, value + low, value + high))
+    return tuple(coordinates)

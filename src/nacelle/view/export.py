@@ -41,51 +41,51 @@ class PageRobot:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-def viewer_page(shown: Sequence[PageRobot]) -> str:
+def viewer_page(robots: Sequence[PageRobot]) -> str:
     """The text of a page that needs nothing besides itself.
 
     Raises:
         NacelleError: if a robot cannot be drawn.
     """
-    title = ", ".join(one.robot.title or one.robot.name for one in shown)
-    return scene_page([_item(one) for one in shown], title)
+    title = ", ".join(shown_robot.robot.title or shown_robot.robot.name for shown_robot in robots)
+    return scene_page([_item(shown_robot) for shown_robot in robots], title)
 
 
-def _item(one: PageRobot) -> SceneItem:
+def _item(shown_robot: PageRobot) -> SceneItem:
     traces: tuple[Array, ...] = ()
-    if one.motion is None:
-        times, poses = np.zeros(1), one.x[None]
-        moving = still(one.robot, one.x)
+    if shown_robot.motion is None:
+        times, poses = np.zeros(1), shown_robot.x[None]
+        moving = still(shown_robot.robot, shown_robot.x)
     else:
-        times, poses = one.motion.even(_SAMPLES)
-        moving = poses_along(one.robot, times, poses)
-        traces = (one.motion.trace(),)
-    arrows = [arrow for kind in one.kinds for arrow in _arrows(one, kind, times, poses)]
-    geometry = robot_geometry(one.robot, moving)
-    return SceneItem(geometry, moving, arrows, one.offset, one.robot.title, traces)
+        times, poses = shown_robot.motion.even(_SAMPLES)
+        moving = poses_along(shown_robot.robot, times, poses)
+        traces = (shown_robot.motion.trace(),)
+    arrows = [arrow for kind in shown_robot.kinds for arrow in _arrows(shown_robot, kind, times, poses)]
+    geometry = robot_geometry(shown_robot.robot, moving)
+    return SceneItem(geometry, moving, arrows, shown_robot.offset, shown_robot.robot.title, traces)
 
 
-def _arrows(one: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
+def _arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
     """Arrows of loads of a kind over a motion, forces and moments; none where there are none."""
     samples = []
     for t, x in zip(times, poses, strict=True):
         try:
-            bodies = inverse_kinematics(one.robot, x, limits=False).bodies
+            bodies = inverse_kinematics(shown_robot.robot, x, limits=False).bodies
         except NacelleError:
-            bodies = BodyPoses(*(np.full_like(part, np.nan) for part in _reference(one)))
-        rates = () if one.motion is None else one.motion.rates(float(t))
-        samples.append(state_loads(one.robot, kind, bodies, x, *rates))
+            bodies = BodyPoses(*(np.full_like(part, np.nan) for part in _reference(shown_robot)))
+        rates = () if shown_robot.motion is None else shown_robot.motion.rates(float(t))
+        samples.append(state_loads(shown_robot.robot, kind, bodies, x, *rates))
     count = max(len(sample.points) for sample in samples)
-    found = []
+    arrows = []
     for what, unit, colour in zip(("forces", "moments"), ("N", "N m"), ARROW_COLOURS[kind], strict=True):
         points, vectors = np.full((2, len(samples), count, 3), np.nan)
         for k, sample in enumerate(samples):
             points[k, : len(sample.points)] = sample.points
             vectors[k, : len(sample.points)] = getattr(sample, what)
         if np.nanmax(np.abs(vectors), initial=0.0) > 1e-9:
-            found.append(Arrows(f"{kind}: {what}", points, vectors, unit, colour))
-    return found
+            arrows.append(Arrows(f"{kind}: {what}", points, vectors, unit, colour))
+    return arrows
 
 
-def _reference(one: PageRobot) -> BodyPoses:
-    return inverse_kinematics(one.robot, one.x, limits=False).bodies
+def _reference(shown_robot: PageRobot) -> BodyPoses:
+    return inverse_kinematics(shown_robot.robot, shown_robot.x, limits=False).bodies

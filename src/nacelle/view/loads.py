@@ -18,6 +18,7 @@ from nacelle.dynamics.reactions import joint_reactions
 from nacelle.errors import NacelleError
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
+from nacelle.shapes.placed import joint_frames
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -78,20 +79,13 @@ def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: An
         return Loads(kind, none, none, none, (), str(error))
 
 
-def _joint_frames(robot: Robot, bodies: BodyPoses) -> tuple[list[Pose], list[Pose]]:
-    """Frames of all joints in the base: on the predecessor and on the successor."""
-    R, p = bodies
-    return (
-        [Pose(R[j.predecessor], p[j.predecessor]) @ j.frame_predecessor for j in robot.joints],
-        [Pose(R[j.successor], p[j.successor]) @ j.frame_successor for j in robot.joints],
-    )
-
-
 def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     force = inverse_dynamics(robot, x, *rates).force
-    fixed, moving = _joint_frames(robot, bodies)
+    fixed, moving = zip(
+        *joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)]), strict=True
+    )
     joints = [actuator.joint for actuator in robot.actuators]
-    along = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
+    axial = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
     revolute = np.array(robot.revolute_actuators, dtype=bool)[:, None]
     rows = [
         LoadRow(actuator.name, None, float(force[k]))
@@ -100,13 +94,13 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
         for k, (actuator, turns) in enumerate(zip(robot.actuators, robot.revolute_actuators, strict=True))
     ]
     points = np.array([moving[j].p for j in joints]).reshape(-1, 3)
-    forces, moments = np.where(revolute, 0.0, along), np.where(revolute, along, 0.0)
+    forces, moments = np.where(revolute, 0.0, axial), np.where(revolute, axial, 0.0)
     return Loads(ACTUATORS, points, forces, moments, tuple(rows))
 
 
 def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     result = joint_reactions(robot, x, *rates)
-    fixed, _ = _joint_frames(robot, bodies)
+    fixed = [frame for frame, _ in joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)])]
     R = np.array([frame.R for frame in fixed])
     forces = np.einsum("jab,jb->ja", R, result.wrench[:, :3])
     moments = np.einsum("jab,jb->ja", R, result.wrench[:, 3:])
@@ -123,12 +117,12 @@ def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     return Loads(REACTIONS, np.array([frame.p for frame in fixed]), forces, moments, tuple(rows), note)
 
 
-def largest_load(given: Loads) -> tuple[float, float]:
+def largest_load(loads: Loads) -> tuple[float, float]:
     """The largest force, N, and the largest moment, N m; zero where there are none or they are rounding."""
-    if not len(given.points):
+    if not len(loads.points):
         return 0.0, 0.0
-    force = float(np.max(np.linalg.norm(given.forces, axis=1)))
-    moment = float(np.max(np.linalg.norm(given.moments, axis=1)))
+    force = float(np.max(np.linalg.norm(loads.forces, axis=1)))
+    moment = float(np.max(np.linalg.norm(loads.moments, axis=1)))
     return force, moment
 
 

@@ -110,16 +110,16 @@ def singularity_words(measures: Singularities) -> tuple[str, float]:
 
 def _joint_words(joint: Joint, q: np.ndarray) -> str:
     """A joint beyond its limits: the coordinate that is, its value and the limits."""
-    place = 0
+    offset = 0
     for primitive, (low, high) in zip(joint.primitives, joint.limits, strict=False):
         if primitive is Primitive.SPHERICAL:
-            tilt = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * float(q[place] ** 2 + q[place + 1] ** 2))))
+            tilt = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * float(q[offset] ** 2 + q[offset + 1] ** 2))))
             if tilt > high:
                 return f"{joint.name} tilted by {_shown(tilt, True)} ({_range_words(low, high, True)})"
-        elif not low - 1e-9 <= float(q[place]) <= high + 1e-9:
+        elif not low - 1e-9 <= float(q[offset]) <= high + 1e-9:
             angle = primitive.is_rotation
-            return f"{joint.name} at {_shown(float(q[place]), angle)} ({_range_words(low, high, angle)})"
-        place += primitive.nq
+            return f"{joint.name} at {_shown(float(q[offset]), angle)} ({_range_words(low, high, angle)})"
+        offset += primitive.nq
     return joint.name
 
 
@@ -230,9 +230,9 @@ class Session:
     def _judged(self, solution: InverseKinematics, x: Array) -> Verdict:
         """What is said about a pose that has a solution."""
         beyond = limit_words(solution) if self.limits else ""
-        other = branch_words(int(solution.flags))
-        if beyond or other:
-            return Verdict(Standing.OUT, f"beyond limits: {beyond}" if beyond else other)
+        branch = branch_words(int(solution.flags))
+        if beyond or branch:
+            return Verdict(Standing.OUT, f"beyond limits: {beyond}" if beyond else branch)
         try:
             measures = singularities(self.robot, x)
         except NacelleError as error:
@@ -242,8 +242,8 @@ class Session:
         kind, measure = singularity_words(measures)
         near = int(Flag.NEAR_SINGULAR | Flag.SINGULAR)
         if measure < NEAR or (int(solution.flags) | int(measures.flags)) & near:
-            words = f"near a {kind} singularity: {measure:.2g} (0 is singular, below {NEAR:g} is near)"
-            return Verdict(Standing.NEAR, words, kind, measure)
+            message = f"near a {kind} singularity: {measure:.2g} (0 is singular, below {NEAR:g} is near)"
+            return Verdict(Standing.NEAR, message, kind, measure)
         return Verdict(Standing.GOOD, f"reachable; nearest singularity {kind}: {measure:.2g}", kind, measure)
 
     def ghost(self) -> Pose | None:
@@ -253,46 +253,41 @@ class Session:
         """
         if self.verdict.standing is not Standing.OUT:
             return None
-        layout, shown = layout_of(self.robot.motion), self.platform
-        p, turn = np.array(shown.p, dtype=float), np.zeros(3)
+        layout, platform = layout_of(self.robot.motion), self.platform
+        p, rotation_vector = np.array(platform.p, dtype=float), np.zeros(3)
         for name in self.robot.motion.coordinates:
             if name in AXES[:3]:
                 p[AXES.index(name)] = self.request[layout.x_index(name)]
             elif name in AXES and layout.quaternion is None:
                 k = layout.x_index(name)
-                turn[AXES.index(name) - 3] = self.request[k] - self.x[k]
+                rotation_vector[AXES.index(name) - 3] = self.request[k] - self.x[k]
         if layout.quaternion is not None:
             return Pose(rotation_matrices(self.request[layout.quaternion]), p)
-        return Pose(rotation_matrices(quat_exp(turn)) @ shown.R, p)
+        return Pose(rotation_matrices(quat_exp(rotation_vector)) @ platform.R, p)
 
     def dependent(self) -> dict[str, tuple[float, str]]:
         """Coordinates that follow from the others (parasitic motion): value and unit, mm or deg, by name."""
-        shown = {}
+        values = {}
         for name, value in dependent_coordinates(self.solution).items():
             angle = is_angle(self.robot, name)
-            shown[name] = (float(np.degrees(value)), "deg") if angle else (1e3 * float(value), "mm")
-        return shown
+            values[name] = (float(np.degrees(value)), "deg") if angle else (1e3 * float(value), "mm")
+        return values
 
 
 # ---- grips
 
 
-POSE, MOVE, TURN, SINGLE = "pose", "move", "turn", "single"
-
-
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A grip.
+    """A grip: of the platform, for its translations and its free orientation, or of one coordinate.
 
     Attributes:
-        kind: what it sets: "pose", "move" (translations), "turn" (a free orientation) or "single".
         at: its frame in the base.
         arrows: the axes of the frame along which it can be moved.
         ring_axes: the axes of the frame about which it can be turned.
-        coordinate: the coordinate that a single one sets.
+        coordinate: the one coordinate that it sets; empty for the platform.
     """
 
-    kind: str
     at: Pose
     arrows: tuple[bool, bool, bool]
     ring_axes: tuple[bool, bool, bool]
@@ -318,22 +313,23 @@ def grips(session: Session) -> tuple[Grip, ...]:
     platform = session.ghost() or session.platform
     moves = tuple(axis in robot.motion.coordinates for axis in AXES[:3])
     free = layout_of(robot.motion).quaternion is not None
-    found = []
+    all_grips = []
     if free and all(moves):
-        found.append(Grip(POSE, platform, _ALL, _ALL))
+        all_grips.append(Grip(platform, _ALL, _ALL))
     else:
         if any(moves):
             arrows = (moves[0], moves[1], moves[2])
-            found.append(Grip(MOVE, Pose(np.eye(3), platform.p), arrows, _NONE))
+            all_grips.append(Grip(Pose(np.eye(3), platform.p), arrows, _NONE))
         if free:
-            found.append(Grip(TURN, platform, _NONE, _ALL))
+            all_grips.append(Grip(platform, _NONE, _ALL))
     for name in robot.motion.coordinates:
         if name in AXES[3:] and not free:
-            axis = np.eye(3)[AXES.index(name) - 3]
-            found.append(Grip(SINGLE, Pose(_along(axis), platform.p), _NONE, _THIRD, name))
+            # Its z-axis is the base axis of the rotation; the frame of rz is that of the base.
+            R = np.roll(np.eye(3), AXES.index(name) - AXES.index("rz"), axis=0)
+            all_grips.append(Grip(Pose(R, platform.p), _NONE, _THIRD, name))
         elif name not in AXES:
-            found.append(_joint_grip(session, name))
-    return tuple(found)
+            all_grips.append(_joint_grip(session, name))
+    return tuple(all_grips)
 
 
 def _joint_grip(session: Session, name: str) -> Grip:
@@ -342,15 +338,9 @@ def _joint_grip(session: Session, name: str) -> Grip:
     joint = robot.joints[robot.joint(name)]
     at = Pose(R[joint.predecessor], p[joint.predecessor]) @ joint.frame_predecessor
     if is_angle(robot, name):
-        return Grip(SINGLE, at, _NONE, _THIRD, name)
-    moved = Pose(R[joint.successor], p[joint.successor]) @ joint.frame_successor
-    return Grip(SINGLE, Pose(at.R, moved.p), _THIRD, _NONE, name)
-
-
-def _along(axis: Array) -> Array:
-    """A rotation matrix (3, 3) whose z-axis is a base axis; the identity for z itself."""
-    k = int(np.argmax(np.abs(axis)))
-    return np.roll(np.eye(3), k - 2, axis=0)
+        return Grip(at, _NONE, _THIRD, name)
+    successor_frame = Pose(R[joint.successor], p[joint.successor]) @ joint.frame_successor
+    return Grip(Pose(at.R, successor_frame.p), _THIRD, _NONE, name)
 
 
 def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: Array) -> Array:
@@ -365,17 +355,16 @@ def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: 
     """
     layout = layout_of(robot.motion)
     x = np.array(start, dtype=float)
-    if grip.kind in (POSE, MOVE):
+    if not grip.coordinate:
         for k, axis in enumerate(AXES[:3]):
             if grip.arrows[k]:
                 x[layout.x_index(axis)] = position[k]
-    if grip.kind in (POSE, TURN):
-        x[layout.quaternion] = quat_xyzw
-    if grip.kind in (POSE, MOVE, TURN):
+        if grip.rings:
+            x[layout.quaternion] = quat_xyzw
         return x
     if grip.rings:
-        turn = quat_multiply(quat_conjugate(grip.quat_xyzw), np.asarray(quat_xyzw, dtype=float))
-        angle = 2.0 * math.atan2(float(turn[2]), float(turn[3]))
+        rotation = quat_multiply(quat_conjugate(grip.quat_xyzw), np.asarray(quat_xyzw, dtype=float))
+        angle = 2.0 * math.atan2(float(rotation[2]), float(rotation[3]))
         step = math.remainder(angle, 2.0 * math.pi)
     else:
         step = float(grip.at.R[:, 2] @ (np.asarray(position) - grip.at.p))

@@ -85,8 +85,8 @@ def workspace_slice(robot: Robot, names: SliceCoordinates, at: Array, origin: Ar
     for name, values, axis in zip(names, grid.values, axes, strict=True):
         angle = is_angle(robot, name)
         scale = _ANGLE * extent / np.radians(45.0) if angle else 1.0
-        here = pose_coordinate(robot, at, name)
-        vectors.append(scale * (values - here)[:, None] * np.eye(3)[axis])
+        origin_value = pose_coordinate(robot, at, name)
+        vectors.append(scale * (values - origin_value)[:, None] * np.eye(3)[axis])
         steps.append(scale * float(values[1] - values[0]) * np.eye(3)[axis])
     centres = origin + vectors[0][:, None, :] + vectors[1][None, :, :]
     return Slice(grid, tuple(_patches(grid, centres, steps)), _words(grid, robot, extent))
@@ -97,8 +97,8 @@ def _axes(names: SliceCoordinates) -> tuple[int, int]:
     taken: list[int | None] = [AXES.index(name) if name in AXES[:3] else None for name in names]
     for k, name in enumerate(names):
         if taken[k] is None:
-            wanted = AXES.index(name) - 3 if name in AXES else 0
-            free = [axis for axis in (wanted, 0, 1, 2) if axis not in taken]
+            preferred = AXES.index(name) - 3 if name in AXES else 0
+            free = [axis for axis in (preferred, 0, 1, 2) if axis not in taken]
             taken[k] = free[0]
     return int(taken[0] or 0), int(taken[1] or 0)
 
@@ -106,12 +106,12 @@ def _axes(names: SliceCoordinates) -> tuple[int, int]:
 def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[ColouredPoints]:
     """Rectangles around the points of a grid, by bands."""
     corners = [0.5 * (a * steps[0] + b * steps[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    found = [_patch(band.label, band.colour, centres[band.cells], corners) for band in bands(grid)]
+    patches = [_patch(band.label, band.colour, centres[band.cells], corners) for band in bands(grid)]
     beyond = grid.reachable & ~grid.inside_limits
-    found.append(
+    patches.append(
         _patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True)
     )
-    return [patch for patch in found if len(patch.vertices)]
+    return [patch for patch in patches if len(patch.vertices)]
 
 
 def _patch(
@@ -129,10 +129,10 @@ def _words(grid: Workspace, robot: Robot, extent: float) -> str:
         f"{axis.label} {axis.scale * low:.4g} to {axis.scale * high:.4g}"
         for axis, (low, high) in zip(grid_axes(grid), grid.extent or (), strict=False)
     ]
-    words = f"within limits: {grid.volume:.4g} {grid.unit}; " + ", ".join(spans)
+    text = f"within limits: {grid.volume:.4g} {grid.unit}; " + ", ".join(spans)
     if any(is_angle(robot, name) for name in grid.names):
-        words += f"; angles are drawn as lengths, 45 deg as {1e3 * _ANGLE * extent:.3g} mm"
-    return words
+        text += f"; angles are drawn as lengths, 45 deg as {1e3 * _ANGLE * extent:.3g} mm"
+    return text
 
 
 def slice_choices(robot: Robot) -> list[SliceCoordinates]:

@@ -29,6 +29,7 @@ from nacelle.spatial.rotation import quat_conjugate, quat_exp, quat_log, quat_mu
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
 from nacelle.trajectory.along import along
+from nacelle.trajectory.base import displacements, nearest_signs
 from nacelle.trajectory.waypoints import read_poses
 
 # Samples of a trajectory, and of the trace of a tool.
@@ -76,8 +77,8 @@ class Playback:
         x = self.x[k] + part * (self.x[k + 1] - self.x[k])
         if layout.quaternion is not None:
             first, last = self.x[k, layout.quaternion], self.x[k + 1, layout.quaternion]
-            turn = quat_log(quat_multiply(last, quat_conjugate(first)))
-            x[layout.quaternion] = quat_multiply(quat_exp(part * turn), first)
+            rotation_vector = quat_log(quat_multiply(last, quat_conjugate(first)))
+            x[layout.quaternion] = quat_multiply(quat_exp(part * rotation_vector), first)
         return np.asarray(x)
 
     def rates(self, t: float) -> tuple[Array, Array]:
@@ -90,23 +91,16 @@ class Playback:
             )
         h = max(_STEP * self.duration, float(np.min(np.diff(self.times))))
         t = min(max(t, h), self.duration - h) if self.duration > 2.0 * h else 0.5 * self.duration
-        before, now, after = (self.pose(t + step) for step in (-h, 0.0, h))
-        back, forth = (self._difference(now, before) / h, self._difference(after, now) / h)
-        dx, ddx = 0.5 * (back + forth), (forth - back) / h
-        return twist_from_rates(self.robot, now, dx, ddx)
+        layout = layout_of(self.robot.motion)
+        x = nearest_signs(layout, np.stack([self.pose(t + step) for step in (-h, 0.0, h)]))
+        back, forth = displacements(layout, x) / h
+        return twist_from_rates(self.robot, x[1], 0.5 * (back + forth), (forth - back) / h)
 
     def _place(self, t: float) -> tuple[int, float]:
         """The sample before a time and the part of the step since it."""
         time = min(max(self.start + t, float(self.times[0])), float(self.times[-1]))
         k = min(max(int(np.searchsorted(self.times, time)) - 1, 0), len(self.times) - 2)
         return k, float((time - self.times[k]) / (self.times[k + 1] - self.times[k]))
-
-    def _difference(self, later: Array, earlier: Array) -> Array:
-        """Change (n,) of the coordinates between two poses; a rotation vector for orientations."""
-        layout = layout_of(self.robot.motion)
-        (a, q), (b, r) = layout.split_x(later), layout.split_x(earlier)
-        turn = None if q is None or r is None else quat_log(quat_multiply(q, quat_conjugate(r)))
-        return layout.join_v(a - b, turn)
 
     def trace(self, tool: str = "") -> Array:
         """Where a tool goes (T, 3), m, base axes: the first tool of the robot, or its platform frame."""

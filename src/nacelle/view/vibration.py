@@ -72,11 +72,11 @@ class Shaking:
         self.factor = self.shape.factor(SHOWN * extent)
         bodies = range(1, len(modes.robot.bodies))
         # Displacements are linear in the factor: two shapes give all.
-        self._still, moved = (
+        self._still, deformed = (
             {name: self.shape.pieces(k, factor) for name, k in self.shape.links.items()}
             for factor in (0.0, self.factor)
         )
-        self._moved = {name: ends - self._still[name] for name, ends in moved.items()}
+        self._moved = {name: ends - self._still[name] for name, ends in deformed.items()}
         self._twists = {
             b: self.shape.twist(b) for b in bodies if modes.robot.bodies[b].name not in self.shape.links
         }

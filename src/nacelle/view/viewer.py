@@ -52,8 +52,8 @@ class Viewer:
         require_viser()
         if not sources:
             raise NacelleError("name at least one robot")
-        given = [_robot_of(source, mode) for source in sources]
-        self._server = start_server(port, ", ".join(robot.title or robot.name for robot, _ in given)[:60])
+        loaded = [_robot_of(source, mode) for source in sources]
+        self._server = start_server(port, ", ".join(robot.title or robot.name for robot, _ in loaded)[:60])
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._closed = False
         self._looked = 0.0
@@ -61,20 +61,20 @@ class Viewer:
         self._loop = EventLoop(self._tick, self._say)
         self._members: list[Member] = []
         try:
-            self._loop.call(lambda: self._build(given), timeout=600.0)
+            self._loop.call(lambda: self._build(loaded), timeout=600.0)
         except BaseException:
             self.close()
             raise
 
     # ---------------------------------------------------------------------- the page
 
-    def _build(self, given: Sequence[tuple[Robot, Watched | None]]) -> None:
+    def _build(self, loaded: Sequence[tuple[Robot, Watched | None]]) -> None:
         server = self._server
         self._members = [
             Member(server, self._loop, robot, watched, f"/robot{k}")
-            for k, (robot, watched) in enumerate(given)
+            for k, (robot, watched) in enumerate(loaded)
         ]
-        several = len(given) > 1
+        several = len(loaded) > 1
         tabs = server.gui.add_tab_group() if several else None
         self._homes = [
             tabs.add_tab(member.session.robot.name) if tabs is not None else None for member in self._members
@@ -320,10 +320,10 @@ class Viewer:
             )
         return self._members[robot]
 
-    def _say(self, words: str) -> None:
+    def _say(self, message: str) -> None:
         """Show what has gone wrong in the page."""
         for client in self._server.get_clients().values():
-            client.add_notification("This did not work", words, color="red", with_close_button=True)
+            client.add_notification("This did not work", message, color="red", with_close_button=True)
 
 
 def view(*sources: Source, port: int | None = None, browser: bool = False, mode: str = "") -> Viewer:
@@ -361,5 +361,5 @@ def _box(member: Member) -> tuple[Array, Array]:
 
 
 def _motion_words(motion: Playback) -> str:
-    words = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
-    return words + (f", {motion.lost} of them out of reach" if motion.lost else "")
+    description = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
+    return description + (f", {motion.lost} of them out of reach" if motion.lost else "")

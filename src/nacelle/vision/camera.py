@@ -56,16 +56,6 @@ _STEPS = 12
 _DONE = 1e-13
 
 
-class Pixel(NamedTuple):
-    """A pixel of an image: its column u and its row v, counted from 0."""
-
-    u: int
-    v: int
-
-
-FIRST_PIXEL = Pixel(0, 0)
-
-
 class Region(NamedTuple):
     """A rectangle of pixels of an image: its first pixel (u, v), its width and its height, px."""
 
@@ -166,19 +156,14 @@ class Camera(Shown):
         Distortion is inverted by Newton's method on the branch that contains the principal point: with a
         strong negative k1 there is a radius beyond which the lens has no image.
         """
-        flat = self.flat(pixels)
-        rays = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
+        x, y = self.undistorted(*np.moveaxis(np.asarray(pixels, dtype=float), -1, 0))
+        rays = np.stack([x, y, np.ones_like(x)], axis=-1)
         return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
 
-    def flat(self, pixels: Any) -> Array:
-        """Undistorted coordinates (x, y) (..., 2), without unit, of pixels: rays are along (x, y, 1)."""
-        pixels = np.asarray(pixels, dtype=float)
-        return np.stack(self.undistorted(pixels[..., 0], pixels[..., 1]), axis=-1)
-
     def undistorted(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """The same, x (...) and y (...) from u and v in arrays of their own; NaN without a solution.
+        """Undistorted coordinates x (...) and y (...), without unit, of pixels: rays are along (x, y, 1).
 
-        Newton's method with the 2 x 2 Jacobian of Brown's equations.
+        Newton's method with the 2 x 2 Jacobian of Brown's equations; NaN without a solution.
         """
         gx, gy = (u - self.centre[0]) / self.focal[0], (v - self.centre[1]) / self.focal[1]
         if not any(self.distortion):

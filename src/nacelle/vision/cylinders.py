@@ -26,7 +26,6 @@ from nacelle.shapes.placed import PlacedRobot
 from nacelle.shapes.solid import Block, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +60,8 @@ class Cylinder:
 
     def placed(self, R: Array, p: Array) -> tuple[Array, Array]:
         """Both ends in the base from the poses of bodies R (..., bodies, 3, 3), p (..., bodies, 3), m."""
-        turn, origin = R[..., self.body, :, :], p[..., self.body, :]
-        return np.asarray(turn @ self.A + origin), np.asarray(turn @ self.B + origin)
-
-
-@dataclass(frozen=True, eq=False)
-class LegBlock:
-    """A box of a leg, fixed on its body: it has edges, but they are not planes that touch a cylinder.
-
-    Attributes:
-        name: that of its body.
-        leg: index of the leg.
-    """
-
-    name: str
-    leg: int
+        rotation, origin = R[..., self.body, :, :], p[..., self.body, :]
+        return np.asarray(rotation @ self.A + origin), np.asarray(rotation @ self.B + origin)
 
 
 def robot_solids(robot: Robot) -> list[list[Solid]]:
@@ -106,10 +92,10 @@ def visible_cylinders(robot: Robot) -> tuple[Cylinder, ...]:
     return tuple(cylinders)
 
 
-def leg_blocks(robot: Robot) -> tuple[LegBlock, ...]:
-    """All boxes of the legs: what a camera sees of them is no measurement of a cylinder."""
+def leg_boxes(robot: Robot) -> tuple[tuple[str, int], ...]:
+    """Body's name and leg of all boxes of the legs: their edges are not planes that touch a cylinder."""
     return tuple(
-        LegBlock(robot.bodies[b].name, leg)
+        (robot.bodies[b].name, leg)
         for leg, b, solids in _leg_solids(robot)
         for solid in solids
         if isinstance(solid, Block)
@@ -127,27 +113,19 @@ def _leg_solids(robot: Robot) -> list[tuple[int, int, list[Solid]]]:
     return [(k, b, solids[b]) for k, leg in enumerate(robot.legs) for b in leg.bodies]
 
 
-def contour_normals(camera: Camera, point: Any, direction: Any, radius: Any) -> Array:
-    """Unit normals (..., 2, 3), camera axes, of the planes in which the edges of cylinders are seen.
+def tangent_normals(P: Array, u: Array, radius: Any) -> Array:
+    """Unit normals (..., 2, 3) of the planes in which the edges of cylinders are seen, all in camera axes.
 
     n_k . u = 0, n_0 . P = radius and n_1 . P = -radius; the image of an edge is n . ray = 0.
 
     Args:
-        camera: the camera.
-        point: a point (..., 3) of each axis in the base, m.
-        direction: the direction (..., 3) of each axis, base axes, of any length.
+        P: a point (..., 3) of each axis, m.
+        u: the unit direction (..., 3) of each axis.
         radius: of each cylinder (...), m.
 
     Returns:
         The normals; NaN where the camera's centre is within a cylinder.
     """
-    u = np.asarray(direction, dtype=float) @ camera.pose.R
-    u = u / np.linalg.norm(u, axis=-1, keepdims=True)
-    return tangent_normals(camera.seen(point), u, radius)
-
-
-def tangent_normals(P: Array, u: Array, radius: Any) -> Array:
-    """The same (..., 2, 3) from a point (..., 3) and a unit direction (..., 3) in camera axes."""
     across = P - np.sum(P * u, axis=-1, keepdims=True) * u
     D = np.linalg.norm(across, axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,20 +2,19 @@
 
     predicted scene -> free parts of both edges -> pixels around them -> fitted normals -> measurements
 
-`measure` reads an image (a whole one or a region); `look` renders no more than the pixels that are read,
-which is what a camera with small regions of interest transfers.
+`measure` reads an image, of which a region may be enough; `look` renders no more than the pixels that are
+read, which is what a camera with small regions of interest transfers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Exposure, Pixel
-from nacelle.vision.image.edges import EdgeFit, Picture, band_around, fit_edges, searched_normals
+from nacelle.vision.camera import Exposure
+from nacelle.vision.image.edges import EdgeFit, band_around, fit_edges, searched_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
@@ -24,7 +23,7 @@ from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.
 FLAT = 4.0
-# Errors of a prediction that a fit starts from directly, px.
+# Errors of a prediction that a fit starts from directly, px: so far from other parts the pixels are kept.
 _SLACK = 1.0
 # A fit whose residuals are larger than this many times the noise squared is no fit of this model.
 MISFIT = 2.0
@@ -37,12 +36,10 @@ class CylinderMeasurement:
     Attributes:
         edges: the edges, one or two.
         fit: the fit that they come from.
-        cross: covariance (3, 3) of the normal of side 0 with that of side 1; None with one edge.
     """
 
     edges: tuple[EdgeMeasurement, ...]
     fit: EdgeFit
-    cross: Array | None
 
     def line(self, radius: float) -> LineMeasurement:
         """The axis of the cylinder, from both edges and the radius (m), camera axes.
@@ -50,7 +47,8 @@ class CylinderMeasurement:
         Raises:
             KinematicsError: if one edge alone was seen, or their planes are parallel.
         """
-        return line_from_edges(self.edges[0], self.edges[-1], radius, self.cross)
+        # The covariance of the normal of side 0 with that of side 1.
+        return line_from_edges(self.edges[0], self.edges[-1], radius, self.fit.covariance[:3, 3:])
 
 
 def measure(
@@ -59,18 +57,16 @@ def measure(
     index: int,
     model: PixelModel,
     *,
-    corner: Sequence[int] = (0, 0),
     search: float = 0.0,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Measure cylinder `index` in an image, from a predicted scene.
 
     Args:
-        image: grey levels (height, width).
+        image: grey levels (height, width) of the camera; NaN where it was not read.
         predicted: the scene at the predicted pose.
         index: of the cylinder.
         model: the pixel model: blur and noise.
-        corner: pixel (u, v) of the camera at the image's first pixel.
         search: how far the edges may be from the prediction, px; they are looked for first where this is
             more than the blur.
         exposure: its times; zero if None.
@@ -78,17 +74,16 @@ def measure(
     Returns:
         The measurement; None where no edge is free, or the pixels are not those of such a cylinder.
     """
-    first = Pixel(*corner)
     seen = edge_visibility(predicted, index, model.reach + FLAT + search)
     start: Array | None = seen.lines.normals
     if search > max(model.width, 1.0):
-        start = searched_normals(Picture(image, first), predicted.camera, seen, search, model)
+        start = searched_normals(image, predicted.camera, seen, search, model)
     if start is None:
         return None
     band = band_around(predicted, index, seen, model, wide=FLAT, slack=max(search, _SLACK))
     if band is None:
         return None
-    return _measured(fit_edges(band, band.values(image, first), start, model), index, exposure)
+    return _measured(fit_edges(band, band.values(image), start, model), index, exposure)
 
 
 def look(
@@ -98,7 +93,6 @@ def look(
     model: PixelModel,
     rng: np.random.Generator,
     *,
-    slack: float = _SLACK,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Render and measure cylinder `index`: no more pixels than the measurement reads.
@@ -109,11 +103,10 @@ def look(
         index: of the cylinder.
         model: the pixel model.
         rng: makes the noise.
-        slack: uncertainty of the prediction, px: so far from other parts the pixels are kept.
         exposure: its times; zero if None.
     """
     seen = edge_visibility(predicted, index, model.reach + FLAT)
-    band = band_around(predicted, index, seen, model, wide=FLAT, slack=slack)
+    band = band_around(predicted, index, seen, model, wide=FLAT, slack=_SLACK)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)
@@ -128,4 +121,4 @@ def _measured(fit: EdgeFit | None, index: int, exposure: Exposure | None) -> Cyl
         EdgeMeasurement(time, arrival, index, side, n, fit.covariance_of(side))
         for side, n in zip(fit.sides, fit.normals, strict=True)
     )
-    return CylinderMeasurement(edges, fit, fit.covariance[:3, 3:] if len(edges) == 2 else None)
+    return CylinderMeasurement(edges, fit)

@@ -92,18 +92,18 @@ def pose_from_edges(
         KinematicsError: if the iteration does not converge, or leaves the robot's reach.
     """
     n, units = robot.motion.n, twist_units(robot)
-    places = [edge.cylinder for edge in edges], [edge.side for edge in edges]
+    indices = [edge.cylinder for edge in edges], [edge.side for edge in edges]
     normals, C = (np.array([getattr(edge, name) for edge in edges]) for name in ("normal", "covariance"))
     if not edges:
         raise UnobservableError(f"{robot.name}: no edge was measured", {}, n)
-    there = inverse_kinematics(robot, x, limits=False)
-    pose, y, displaced = there.x, there.y, Displacer(robot)
+    start = inverse_kinematics(robot, x, limits=False)
+    pose, y, displaced = start.x, start.y, Displacer(robot)
     options = {"cylinders": cylinder_option(cylinders)}
     for _ in range(_STEPS):
         at = evaluated(expected, robot, pose, camera_numbers(camera), guess=y, options=options)
         y = at.y
         # Along u and m of each edge's frame: what it measures, with which covariance, and how it changes.
-        across, H = at.results["frame"][places][:, 1:], at.results["by_pose"][places]
+        across, H = at.results["frame"][indices][:, 1:], at.results["by_pose"][indices]
         r = np.einsum("eij,ej->ei", across, normals)
         weight = np.linalg.inv(across @ C @ np.swapaxes(across, 1, 2))
         N = np.einsum("eki,ekl,elj->ij", H, weight, H)

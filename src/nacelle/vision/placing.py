@@ -20,7 +20,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import Scenery
-from nacelle.vision.views import View, judge_view
+from nacelle.vision.views import judge_view
 
 _DIRECTIONS = 26
 # How much farther than needed the camera is, so that the legs may move.
@@ -64,18 +64,15 @@ def camera_for(
         camera = Camera.looking(
             middle, middle + distance * direction, up=up, size=size, field=field, distortion=distortion
         )
-        now = _score(judge_view(scenery, camera, x, model))
+        seen = judge_view(scenery, camera, x, model)
+        # Legs with a cylinder whose edges are both free, and the least effect of a motion, px.
+        now = len({view.leg for view in seen.cylinders if view.usable}), seen.least
         # A later camera must be clearly better: symmetric robots have many that are equal to rounding.
         if best is None or now[0] > score[0] or (now[0] == score[0] and now[1] > score[1] * (1.0 + 1e-6)):
             best, score = camera, now
     if best is None:
         raise KinematicsError(f"{robot.name}: there is no direction to look from")
     return best
-
-
-def _score(seen: View) -> tuple[int, float]:
-    """Legs with a cylinder whose edges are both free, and the least effect of a motion, px."""
-    return len({one.leg for one in seen.cylinders if one.usable}), seen.least
 
 
 def view_directions(count: int) -> Array:
@@ -87,6 +84,6 @@ def sphere_directions(count: int) -> Array:
     """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     k = np.arange(count) + 0.5
     height = 1.0 - 2.0 * k / count
-    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - height * height)
-    return np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=-1)
+    return np.stack([across * np.cos(angle), across * np.sin(angle), height], axis=-1)

@@ -194,7 +194,7 @@ class Scenery:
     def scene(self, camera: Camera, R: Array, p: Array) -> CameraScene:
         """What a camera sees at poses of the bodies R (bodies, 3, 3), p (bodies, 3)."""
         view = camera.pose.inverse()
-        placed = [view @ Pose(turn, origin) for turn, origin in zip(R, p, strict=True)]
+        placed = [view @ Pose(rotation, origin) for rotation, origin in zip(R, p, strict=True)]
         return CameraScene(
             camera,
             self.cylinders,

@@ -37,24 +37,18 @@ from nacelle.shapes.solid import Rod
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Patch
-from nacelle.vision.cylinders import Cylinder, LegBlock, contour_normals, leg_blocks
+from nacelle.vision.cylinders import Cylinder, leg_boxes
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import CameraScene, Scenery, holds
-from nacelle.vision.visibility import EdgeVisibility, edge_visibilities
+from nacelle.vision.visibility import ContactLines, EdgeVisibility, edge_visibilities
 
-# Where on an edge it is looked at.
+# Where on an edge it is looked at, from 0 at A to 1 at B.
 _PLACES = (0.2, 0.8)
 # A motion by the robot's size, or by 1 rad, that moves no edge by more than this is not seen, px.
 UNSEEN = 1e-3
 
 
-def edge_motion(
-    camera: Camera,
-    cylinder: Cylinder,
-    bodies: BodyPoses,
-    J: Array,
-    places: Sequence[float] = _PLACES,
-) -> Array:
+def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array) -> Array:
     """How the two edges of a cylinder move in the image: (2, places, n), px per unit of the reduced twist.
 
     Args:
@@ -62,25 +56,20 @@ def edge_motion(
         cylinder: the cylinder.
         bodies: poses of all bodies.
         J: Jacobians of all bodies (bodies, 6, n), as `body_jacobian`.
-        places: where on the edges, from 0 at A to 1 at B.
 
     Returns:
         The motion across the edges; NaN where the camera sees none.
     """
-    R, p = bodies
-    A, B = cylinder.placed(R, p)
-    normals = contour_normals(camera, A, B - A, cylinder.radius)
-    outwards = normals @ camera.pose.R.T
-    result = np.full((2, len(places), J.shape[-1]), np.nan)
-    for i, t in enumerate(places):
-        C = A + t * (B - A)
-        moved = J[cylinder.body, :3] - skew(C - p[cylinder.body]) @ J[cylinder.body, 3:]
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            X = camera.seen(C) + sign * cylinder.radius * normals[side]
-            pixel = camera.pixels(X)
-            if np.all(np.isfinite(pixel)):
-                edge = Patch.of(camera, pixel[:1], pixel[1:]).from_plane(normals[side])
-                result[side, i] = (outwards[side] @ moved) / (X[2] * edge.slope[0])
+    A, B = cylinder.placed(*bodies)
+    lines = ContactLines.of(Rod(*camera.seen([A, B]), cylinder.radius))
+    X = lines.points(np.asarray(_PLACES))
+    pixels = camera.pixels(X)
+    result = np.full((2, len(_PLACES), J.shape[-1]), np.nan)
+    for side, i in np.argwhere(np.all(np.isfinite(pixels), axis=-1)):
+        C, normal = A + _PLACES[i] * (B - A), lines.normals[side]
+        velocity = J[cylinder.body, :3] - skew(C - bodies.p[cylinder.body]) @ J[cylinder.body, 3:]
+        edge = Patch.of(camera, *pixels[side, i, :, None]).from_plane(normal)
+        result[side, i] = camera.pose.R @ normal @ velocity / (X[side, i, 2] * edge.slope[0])
     return result
 
 
@@ -175,7 +164,7 @@ class CylinderView:
     @property
     def reason(self) -> str:
         """What is wrong, in words; empty if nothing is."""
-        return "; ".join(words for flag, words in WORDS.items() if self.flags & flag)
+        return "; ".join(message for flag, message in WORDS.items() if self.flags & flag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,8 +251,9 @@ def judge_view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelMode
     edges = [(scenery.cylinders[view.cylinder], side) for view in views for side in view.sides]
     jacobian = image_jacobian(robot, camera, x, bodies, edges)
     seen, least = seen_motions(jacobian)
-    boxes = tuple(_box_view(block) for block in leg_blocks(robot))
-    return View(robot, views, boxes, jacobian, seen, least)
+    none = np.zeros(2)
+    boxes = (CylinderView(*box, -1, ViewFlag.BOX, (), none, none, 0.0) for box in leg_boxes(robot))
+    return View(robot, views, tuple(boxes), jacobian, seen, least)
 
 
 def cylinder_views(scene: CameraScene, model: PixelModel) -> tuple[CylinderView, ...]:
@@ -320,7 +310,3 @@ def _exchangeable(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[
         near = np.minimum(ahead, back.max(axis=(-1, -2), initial=0.0)) < _GATE
     body = [cylinder.body for cylinder in scene.cylinders]
     return [tuple(j for j in range(len(seen)) if near[k, j] and body[j] != body[k]) for k in range(len(seen))]
-
-
-def _box_view(block: LegBlock) -> CylinderView:
-    return CylinderView(block.name, block.leg, -1, ViewFlag.BOX, (), np.zeros(2), np.zeros(2), 0.0)

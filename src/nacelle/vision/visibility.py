@@ -99,11 +99,11 @@ class EdgeVisibility:
         if clearance <= 0.0:
             return free
         for side in (0, 1):
-            place = np.concatenate([[0.0], np.cumsum(np.nan_to_num(self.steps[side]))])
-            bad = np.concatenate([place[~free[side]], place[[0, -1]]])
+            arc_length = np.concatenate([[0.0], np.cumsum(np.nan_to_num(self.steps[side]))])
+            bad = np.concatenate([arc_length[~free[side]], arc_length[[0, -1]]])
             # Between samples an edge may already be disturbed: half a step more.
-            margin = clearance + 0.5 * float(np.max(np.diff(place), initial=0.0))
-            near = np.min(np.abs(place[:, None] - bad), axis=1)
+            margin = clearance + 0.5 * float(np.max(np.diff(arc_length), initial=0.0))
+            near = np.min(np.abs(arc_length[:, None] - bad), axis=1)
             free[side] &= near > margin
         return free
 
@@ -150,9 +150,9 @@ def edge_visibilities(
         deep = np.minimum(1.0, width[k, chosen[2]] / 3.0)[:, None]
         probes = [p + deep * inwards, *(p - max(clearance, 0.5) * part * inwards for part in _PROBES)]
         first = scene.first(camera.ray(np.stack(probes)))
-        places = {seen.cylinder: place for place, seen in enumerate(scene.solids)}
-        own = np.array([places[index] for index in indices])[k]
-        hidden[chosen] = first[0] != own
+        solids = {seen.cylinder: i for i, seen in enumerate(scene.solids)}
+        solid = np.array([solids[index] for index in indices])[k]
+        hidden[chosen] = first[0] != solid
         crowded[chosen] = np.any(first[1:] >= 0, axis=0)
     return [
         EdgeVisibility(lines[i], t, pixels[i], inside[i], hidden[i], crowded[i], width[i])

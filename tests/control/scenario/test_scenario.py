@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 import nacelle
 from nacelle.control.scenario.fit import Round, fitting_size, offset, usable_poses, workspace_middle
-from nacelle.control.scenario.paths import CarriedMass, scenario_path
+from nacelle.control.scenario.paths import scenario_path
 from nacelle.control.scenario.scenario import drives_of, plants_of, read_scenario, robot_of_spec
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
 from nacelle.control.written import for_actuators, pose_by_names
@@ -267,7 +267,7 @@ def test_pick_and_place_lifts_against_gravity_and_carries(fivebar: Robot) -> Non
     assert abs(there[0] - start[0]) == pytest.approx(0.1)
     assert not np.any(way(0.45).v)
     (load,) = plan.loads
-    assert (load.start, load.end, load.mass) == pytest.approx((0.45, 0.95, 0.1))
+    assert (load.at, load.until, load.load.mass) == pytest.approx((0.45, 0.95, 0.1))
 
 
 def test_lines_and_points(fivebar: Robot, tmp_path: Path) -> None:
@@ -353,8 +353,9 @@ def test_loads_and_wrenches_over_time() -> None:
             {"at": 1.0, "until": 3.0, "wrench": {"force": "1 2 0 N", "torque": [0, 0, "3 N*m"]}}
         ),
         ChangeSpec.model_validate({"at": 2.0, "load": {"mass": "0.5 kg"}}),
+        ChangeSpec.model_validate({"at": 0.5, "until": 1.0, "load": {"mass": "0.2 kg"}}),
     ]
-    plan = plants_of(robot, PlantSpec(), changes, [CarriedMass(0.5, 1.0, 0.2)], None)
+    plan = plants_of(robot, PlantSpec(), changes, None)
     assert [change.time for change in plan.changes] == [0.5, 1.0, 2.0, 3.0]
     inner: list[Any] = [plan.plant, *(change.plant for change in plan.changes)]
     masses = [sum(load.inertia[0] for load in plant.robot.payload) for plant in inner]
@@ -367,11 +368,11 @@ def test_loads_and_wrenches_over_time() -> None:
 def test_flexible_plants() -> None:
     flexible = nacelle.load("fivebar-flexible")
     spec = PlantSpec.model_validate({"elastic": True})
-    plan = plants_of(flexible, spec, [], [], ElasticPlant)
+    plan = plants_of(flexible, spec, [], ElasticPlant)
     assert isinstance(plan.plant, nacelle.DrivenPlant)
     assert isinstance(plan.plant.plant, ElasticPlant)
     with pytest.raises(KinematicsError, match="is handed over"):
-        plants_of(flexible, spec, [], [], None)
+        plants_of(flexible, spec, [], None)
     push = [ChangeSpec.model_validate({"at": 1.0, "wrench": {"force": [1.0, 0.0, 0.0]}})]
     with pytest.raises(KinematicsError, match="wrenches act on rigid robots"):
-        plants_of(flexible, spec, push, [], ElasticPlant)
+        plants_of(flexible, spec, push, ElasticPlant)

@@ -18,7 +18,7 @@ from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Solid, Strut
 from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
 from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
-from nacelle.exchange.passes.motion import chosen_motion, without_dependent_motors
+from nacelle.exchange.passes.motion import assembled, chosen_motion, without_dependent_motors
 from nacelle.exchange.passes.nacelle import (
     ends_a_leg,
     freedom,
@@ -194,7 +194,7 @@ def four_bar() -> Graph:
 
 
 def test_a_parallelogram_has_one_motion_and_its_coupler_translates() -> None:
-    found = freedom(four_bar())
+    found = freedom(assembled(four_bar()))
     assert found.count == 1
     coupler = found.twists["coupler"][:, 0]
     np.testing.assert_allclose(np.delete(coupler, 0), 0.0, atol=1e-12)
@@ -211,8 +211,8 @@ def test_couplings_bind_rates_in_their_units() -> None:
             Link("travel", "nut", "rod", at(0.0, 0.0, 3.0), axes=(Axis(Z, turns=False),)),
         ]
     )
-    assert freedom(chain).count == 2
-    found = freedom(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),)))
+    assert freedom(assembled(chain)).count == 2
+    found = freedom(assembled(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),))))
     assert found.count == 1
     # Lengths count over the size: the farthest of base, nut and rod is 2 m from their centre.
     np.testing.assert_allclose(2.0 * found.rates["travel"], 0.5 * found.rates["turn"], atol=1e-12)
@@ -225,8 +225,8 @@ def test_the_spin_of_a_rod_between_balls_is_none() -> None:
     ]
     rod = graph(joints, (Link("end", "rod", BASE, at(0.0, 0.3, 0.4), at(0.0, 0.3, 0.4), spherical=True),))
     # Across the rod the block moves without a change of its length.
-    assert freedom(rod).count == 1
-    assert freedom(graph(joints)).count == 4
+    assert freedom(assembled(rod)).count == 1
+    assert freedom(assembled(graph(joints))).count == 4
 
 
 # ---- Hinges through a point as one joint: the same motion at any coordinates

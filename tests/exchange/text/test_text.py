@@ -64,7 +64,7 @@ def test_numbers_and_places_come_back() -> None:
 def test_short_numbers() -> None:
     assert shortest_decimal(22.500000000000004) == "22.5"
     assert shortest_decimal(1.2e-5) == "1.2e-5"
-    assert shortest_decimal(2e-17, beside=1.0) == "0"
+    assert shortest_decimal(2e-17, scale=1.0) == "0"
     assert (shortest_decimal(math.inf), shortest_decimal(math.nan)) == ("inf", "nan")
     assert shortest_decimal(123456.0) == "123456"
     rng = np.random.default_rng(0)

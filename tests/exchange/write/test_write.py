@@ -19,7 +19,6 @@ from nacelle.exchange.mjcf.write import chains
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
 from nacelle.exchange.write.robot import (
     JointLinks,
-    LinkEnds,
     assembled_graph,
     in_joints,
     is_one_point,
@@ -344,7 +343,7 @@ def test_what_acts_along_an_axis_goes_along() -> None:
     )
     report = ExchangeReport()
     made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, report)
-    (link,) = made.links(joint, "turn", LinkEnds("base", "arm"), [-1.0])
+    (link,) = made.links(joint, Link("turn", "base", "arm", identity()), [-1.0])
     (axis,) = link.axes
     assert (axis.damping, axis.coulomb, axis.quadratic, axis.cubic) == (1.0, 2.5, 0.0, 3.0)
     assert (axis.stiffness, axis.rest, axis.stop) == (5.0, 0.3, 6.0)
@@ -366,6 +365,6 @@ def test_friction_of_spherical_joints_is_viscous() -> None:
         "ball", JointKind.SPHERICAL, 0, 2, Pose(np.eye(3), np.ones(3)), friction=terms, rotor_inertia=0.2
     )
     made = JointLinks({}, lambda name: name, report)
-    (link,) = made.links(joint, "ball", LinkEnds("base", "rod"), [0.0, 0.0, 0.0, 1.0])
+    (link,) = made.links(joint, Link("ball", "base", "rod", identity()), [0.0, 0.0, 0.0, 1.0])
     assert (link.damping, link.armature) == (1.0, 0.2)
     assert "coulomb friction of spherical joints left out" in report.losses[0]

@@ -14,8 +14,9 @@ import nacelle
 from nacelle.errors import MeasurementError
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import (
-    measured_motion,
+    NacelleMotion,
     measured_path,
+    motion_along,
     path_poses,
     poses_near,
 )
@@ -235,6 +236,10 @@ def actuators_along(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> tuple
     return np.asarray(nacelle.inverse_kinematics(robot, x).actuators), rates, accelerations
 
 
+def measured_motion(robot: nacelle.Robot, q: Array, rates: Array, accelerations: Array) -> NacelleMotion:
+    return motion_along(robot, path_poses(robot, q), rates, accelerations)
+
+
 @pytest.mark.parametrize(
     "name", ["fivebar", "redundant", *slow("delta", "palida", "3rps", "quattro", "3rrr")]
 )
@@ -243,7 +248,7 @@ def test_there_and_back(name: str) -> None:
     robot = robot_of(name)
     path = fourier(robot, 0.02, duration=5.0)
     motion = along(robot, path, np.linspace(0.0, 1.5, 160))
-    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=motion.x[0])
+    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a))
     assert np.all(found.ok)
     np.testing.assert_allclose(found.x, motion.x, atol=1e-9)
     np.testing.assert_allclose(found.v, motion.v, atol=1e-8)
@@ -279,19 +284,10 @@ def test_a_sample_that_fits_nothing_is_left_out() -> None:
         motion = along(robot, path, np.linspace(0.0, 0.5, 80))
         q, rates, accelerations = actuators_along(robot, motion.x, motion.v, motion.a)
         q[40] = np.nan
-        found = measured_motion(robot, q, rates, accelerations, None)
+        found = measured_motion(robot, q, rates, accelerations)
         assert not found.ok[40]
         assert np.all(np.delete(found.ok, 40))
         np.testing.assert_allclose(np.delete(found.x, 40, axis=0), np.delete(motion.x, 40, axis=0), atol=1e-9)
-
-
-def test_some_of_the_samples() -> None:
-    robot = robot_of("fivebar")
-    motion = along(robot, fourier(robot, 0.02), np.linspace(0.0, 0.5, 20))
-    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=None)
-    part = found.part(slice(3, 9))
-    np.testing.assert_array_equal(part.x, found.x[3:9])
-    assert len(part.ok) == 6
 
 
 def test_poses_near_others() -> None:

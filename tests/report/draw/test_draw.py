@@ -23,11 +23,9 @@ from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.report.draw import canvas, style
 from nacelle.report.draw.compared import plot_agreement
-from nacelle.report.draw.curves import plot_forces
-from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
-from nacelle.report.draw.modes import mode_scene
-from nacelle.report.draw.result import draw_bars, draw_panels
+from nacelle.report.draw.result import draw_bars, draw_panels, plot_forces
 from nacelle.report.draw.robot import apart, plot_robot, plot_scene
+from nacelle.report.draw.vibrations import mode_scene, plot_frequency_map, plot_response
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.results.quantity import quantity_of_rows
@@ -253,7 +251,9 @@ def test_of_many_entries_the_largest_are_drawn() -> None:
     values = sizes * np.ones((3, 1))
     (panel,) = panels_of([quantity_of_rows("forces", [(f"joint {k}", "N") for k in range(40)], values)])
     assert panel.largest(MOST_CURVES) == list(range(40 - MOST_CURVES, 40))
-    (ax,) = draw_panels([panel], shown=False).axes
+    paper = canvas.Paper(shown=False)
+    draw_panels(paper, [panel])
+    (ax,) = paper.drawn.axes
     assert ax.get_title(loc="right").startswith(f"{MOST_CURVES} of 40")
 
 

@@ -8,11 +8,15 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.report.draw import canvas
-from nacelle.report.notebook.particular import tables
+from nacelle.report.notebook import tables
 from nacelle.report.results import names
-from nacelle.report.results.dynamics import inverse_dynamics, regressor
-from nacelle.report.results.elastic import natural_frequencies
-from nacelle.report.results.kinematics import inverse_kinematics, trajectory
+from nacelle.report.results.quantities import (
+    inverse_dynamics,
+    inverse_kinematics,
+    natural_frequencies,
+    regressor,
+    trajectory,
+)
 from nacelle.report.results.quantity import alone, quantity_of_rows
 from support.flexible_robots import prrrp
 from support.library import library_robot

@@ -15,7 +15,7 @@ import pytest
 
 import nacelle
 from nacelle.scene.colours import ArrowColours
-from nacelle.shapes.solid import Ball, Block, Rod, Solid
+from nacelle.shapes.solid import Ball, Block, Mesh, Rod, Solid
 from nacelle.spatial.pose import identity
 from nacelle.view.browser.panel import (
     Controls,
@@ -26,7 +26,7 @@ from nacelle.view.browser.panel import (
     verdict_html,
 )
 from nacelle.view.browser.server import HOST, EventLoop, free_port
-from nacelle.view.browser.stage import Triangles, one_mesh, solid_mesh
+from nacelle.view.browser.stage import one_mesh, solid_mesh
 from nacelle.view.loads import LoadRow, Loads
 from nacelle.view.session import Standing, Verdict
 from nacelle.view.side_by_side import FOV, view_of
@@ -112,9 +112,9 @@ def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
         loop.call(lambda: 1)
 
 
-def volume(mesh: Triangles) -> float:
+def volume(mesh: Mesh) -> float:
     """By the divergence theorem: positive if all faces look outward."""
-    a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
+    a, b, c = np.moveaxis(mesh.points[mesh.triangles], 1, 0)
     return float(np.sum(np.einsum("ij,ij->i", a, np.cross(b, c)))) / 6.0
 
 

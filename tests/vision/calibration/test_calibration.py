@@ -10,13 +10,16 @@ import pytest
 import nacelle
 from nacelle.errors import CalibrationError
 from nacelle.spatial.pose import Pose
-from nacelle.vision.calibration.bundle import LENS, Bundle, EdgePoints, edge_rows, lens_of, with_lens
-from nacelle.vision.calibration.calibrate import (
+from nacelle.vision.calibration.bundle import (
+    LENS,
+    Bundle,
     CameraUnknowns,
-    calibrated,
-    first_guesses,
-    rehearse_calibration,
+    EdgePoints,
+    edge_rows,
+    lens_of,
+    with_lens,
 )
+from nacelle.vision.calibration.calibrate import calibrated, first_guesses, rehearse_calibration
 from nacelle.vision.calibration.excitation import jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import tangent_normals, visible_cylinders
@@ -33,16 +36,9 @@ from support.sightings import camera_error, perturbed, point_sightings, sighting
 def test_jacobian():
     robot = nacelle.load("fivebar")
     rng = np.random.default_rng(0)
-    camera, anchors = camera_of(robot), anchors_of(robot)
+    camera = camera_of(robot)
     seen = [replace(one, edges=one.edges[2:5]) for one in sightings(robot, camera, rng, count=4)]
-    bundle = Bundle(
-        robot,
-        visible_cylinders(robot),
-        seen,
-        anchors=anchors,
-        anchor_sigma=1e-3,
-        poses=np.array([1e-3, 2e-3]),
-    )
+    bundle = Bundle(robot, visible_cylinders(robot), seen, CameraUnknowns(anchors=1e-3, poses=1e-3))
     assert bundle.count == 6 + 4 + 2 * 4
     units = bundle.units(camera)
     point = bundle.moved(bundle.start(camera), 1e-4 * units * rng.standard_normal(bundle.count))

@@ -12,13 +12,13 @@ from nacelle.errors import KinematicsError
 from nacelle.shapes.solid import Ball, Block, Plate, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
-from nacelle.vision.camera import Camera, Patch, Pixel, Region
+from nacelle.vision.camera import Camera, Patch, Region
 from nacelle.vision.image.edges import (
     Band,
-    Picture,
     band_around,
     fit_edges,
     image_edge,
+    interpolate,
     plane_through,
     searched_normals,
 )
@@ -56,7 +56,6 @@ def test_all_pixels_near_the_edges() -> None:
     assert len(band.u) < len(whole.u)
     values = np.arange(160 * 120, dtype=float).reshape(120, 160)
     assert np.array_equal(band.values(values), band.v * 160.0 + band.u)
-    assert np.all(np.isnan(band.values(values[:1, :1], Pixel(1000, 0))))
 
 
 def test_other_solids_are_kept_away() -> None:
@@ -137,32 +136,28 @@ MODEL_OF_EDGES = PixelModel(blur=0.7)
 @pytest.mark.parametrize("corner", [(0, 0), (12, 7)])
 def test_search_finds_the_edges(corner: tuple[int, int]) -> None:
     camera = small_camera()
-    size = (160 - corner[0], 120 - corner[1])
-    image = render(
-        scene_of(camera, TRUE), MODEL_OF_EDGES, corner=corner, size=size, rng=np.random.default_rng(0)
-    )
+    image = render(scene_of(camera, TRUE), MODEL_OF_EDGES, rng=np.random.default_rng(0))
+    # A region of the image is read.
+    image[: corner[1]] = image[:, : corner[0]] = np.nan
     seen = edge_visibility(scene_of(camera, PREDICTED), 0, MODEL_OF_EDGES.reach)
     true = edge_visibility(scene_of(camera, TRUE), 0, MODEL_OF_EDGES.reach)
-    picture = Picture(image, Pixel(*corner))
     for side in (0, 1):
-        points = image_edge(picture, camera, seen, side, 8.0, MODEL_OF_EDGES)
+        points = image_edge(image, camera, seen, side, 8.0, MODEL_OF_EDGES)
         points = points[np.isfinite(points[:, 0])]
         assert len(points) > 40
         off = camera.ray(points) @ true.lines.normals[side] * camera.focal[0]
         assert np.median(np.abs(off)) < 0.05
-    normals = searched_normals(picture, camera, seen, 8.0, MODEL_OF_EDGES)
+    normals = searched_normals(image, camera, seen, 8.0, MODEL_OF_EDGES)
     assert normals is not None
     assert np.max(np.abs(normals - true.lines.normals)) * camera.focal[0] < 0.3
-    # Too narrow a search does not find them, a dark picture shows none.
-    dark = Picture(0.0 * image + 40.0, Pixel(*corner))
-    assert searched_normals(dark, camera, seen, 8.0, MODEL_OF_EDGES) is None
+    # A dark picture shows none.
+    assert searched_normals(0.0 * image + 40.0, camera, seen, 8.0, MODEL_OF_EDGES) is None
 
 
 def test_pictures_are_bilinear() -> None:
     v, u = np.mgrid[0:5, 0:7].astype(float)
-    picture = Picture(3.0 * u + 10.0 * v, Pixel(100, 200))
-    places = np.array([[100.0, 200.0], [102.25, 203.5], [106.0, 204.0], [99.9, 201.0], [101.0, 204.1]])
-    values = picture.at(places)
+    pixels = np.array([[0.0, 0.0], [2.25, 3.5], [6.0, 4.0], [-0.1, 1.0], [1.0, 4.1]])
+    values = interpolate(3.0 * u + 10.0 * v, pixels)
     assert np.allclose(values[:3], [0.0, 3.0 * 2.25 + 35.0, 58.0])
     assert np.all(np.isnan(values[3:]))
 
@@ -284,7 +279,7 @@ def test_images_are_those_of_rays() -> None:
 def test_regions_and_pixels_are_parts_of_the_image() -> None:
     scene = scene_of(small_camera(), *SOLIDS)
     whole = render(scene, MODEL_OF_RENDER)
-    part = render(scene, MODEL_OF_RENDER, corner=(37, 21), size=(70, 45))
+    part = render_pixels(scene, MODEL_OF_RENDER, Patch.region(scene.camera, Region(37, 21, 70, 45)))
     assert np.allclose(part, whole[21:66, 37:107], atol=1e-9)
     patch = Patch.of(scene.camera, np.array([80.0, 90.0]), np.array([60.0, 50.0]))
     assert np.allclose(render_pixels(scene, MODEL_OF_RENDER, patch), [whole[60, 80], whole[50, 90]])

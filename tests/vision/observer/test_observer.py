@@ -19,7 +19,7 @@ from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
 from nacelle.vision.camera import Exposure, Shutter
-from nacelle.vision.cylinders import contour_normals, visible_cylinders
+from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchor_names, anchors_of, offset_map
 from nacelle.vision.observer.observer import Observer
@@ -51,6 +51,7 @@ from nacelle.vision.observer.update import (
 )
 from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
 from support.simulated_camera import SimulatedCamera
+from support.vision_scenes import contour_normals
 
 # ---- The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence
 

@@ -91,16 +91,16 @@ def _print_loads(
 
 def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
     """Motion, and coordinate, rate and force of all actuators, at all times, as CSV."""
-    layout, sample, listed = path.layout, sizing.sample, ResultTable()
-    listed.add(["t", *layout.x_names], ["s", *layout.units], [sizing.times, *sample.x.T])
-    listed.add([*layout.v_names, *layout.a_names], [""] * (2 * layout.n), [*sample.v.T, *sample.a.T])
+    layout, sample, table = path.layout, sizing.sample, ResultTable()
+    table.add(["t", *layout.x_names], ["s", *layout.units], [sizing.times, *sample.x.T])
+    table.add([*layout.v_names, *layout.a_names], [""] * (2 * layout.n), [*sample.v.T, *sample.a.T])
     for k, (actuator, unit) in enumerate(
         zip(sizing.robot.actuators, actuator_units(sizing.robot), strict=True)
     ):
         names = [f"{actuator.name}.{part}" for part in ("q", "rate", "force")]
-        listed.add(names, [unit, "", ""], [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]])
-    listed.add(["flags"], [""], [sizing.flags])
-    return listed.lines()
+        table.add(names, [unit, "", ""], [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]])
+    table.add(["flags"], [""], [sizing.flags])
+    return table.lines()
 
 
 # ---- reactions
@@ -125,13 +125,13 @@ def _reaction_table(result: PeakReactions) -> Iterator[str]:
     """Wrenches of all joints at all times, as CSV."""
     from nacelle.dynamics.reactions import PARTS
 
-    listed = ResultTable()
-    listed.add(["t"], ["s"], [result.times])
+    table = ResultTable()
+    table.add(["t"], ["s"], [result.times])
     for j in result.robot.written_joints:
         names = [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
-        listed.add(names, ["N"] * 3 + ["N*m"] * 3, result.reactions.wrench[:, j].T)
-    listed.add(["flags"], [""], [result.reactions.flags])
-    return listed.lines()
+        table.add(names, ["N"] * 3 + ["N*m"] * 3, result.reactions.wrench[:, j].T)
+    table.add(["flags"], [""], [result.reactions.flags])
+    return table.lines()
 
 
 # ---- balance
@@ -175,9 +175,9 @@ def balance_command(
         from nacelle.trajectory.waypoints import read_poses
 
         poses = read_poses(csv, robot.motion).points
-    places = dict(_place(text) for text in counterweights or [])
+    positions = dict(_place(text) for text in counterweights or [])
     with task(f"balancing {robot.name}"):
-        result = balance_gravity(robot, poses, springs=springs, counterweights=places, alike=alike)
+        result = balance_gravity(robot, poses, springs=springs, counterweights=positions, alike=alike)
     if out is not None:
         deliver(result.robot.to_yaml(), out)
     print_result(result, balance_data, balance_parts, as_json)
@@ -185,8 +185,8 @@ def balance_command(
 
 def _place(text: str) -> tuple[str, list[float]]:
     """Read BODY=X,Y,Z."""
-    name, sign, place = text.partition("=")
-    parts = place.split(",")
+    name, sign, position = text.partition("=")
+    parts = position.split(",")
     if not sign or len(parts) != 3:
         raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
     return name.strip(), [value_with_unit(part.strip(), angle=False) for part in parts]

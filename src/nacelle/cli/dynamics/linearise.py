@@ -82,12 +82,12 @@ def linearise_command(
 def _linear_parts(model: LinearModel) -> Iterator[Part]:
     from nacelle.report.vibrations import pole_table
 
-    held = ", ".join(
+    forces = ", ".join(
         f"{name} {force:.5g}" for name, force in zip(model.input_names, model.tau.tolist(), strict=True)
     )
     friction = "without friction" if model.smooth is None else f"friction smooth over {model.smooth:g} (SI)"
     yield f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}"
-    yield f"held by {held} (N, N m)"
+    yield f"held by {forces} (N, N m)"
     rates = [f"d/dt {name}" for name in model.state_names]
     yield from _matrix("A", model.A, rates, model.state_names)
     yield from _matrix("B", model.B, rates, model.input_names)
@@ -106,11 +106,11 @@ def _warn_of_motion(model: LinearModel) -> None:
     moving = [f"{name} by {rates[name]:.3g}" for name in undriven(model.robot) if abs(rates[name]) > _RESTS]
     if not moving:
         return
-    left = undriven(model.robot)
+    free = undriven(model.robot)
     print_notes(
         [
-            f"warning: no equilibrium: nothing drives {', '.join(left)}, and these accelerate here: "
-            f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.equilibrium_pose(robot, free={left!r}) finds a "
+            f"warning: no equilibrium: nothing drives {', '.join(free)}, and these accelerate here: "
+            f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.equilibrium_pose(robot, free={free!r}) finds a "
             "pose that rests, if there is one"
         ]
     )
@@ -208,9 +208,9 @@ def modes_command(
         warnings.simplefilter("ignore", RuntimeWarning)
         x = pose_at(robot, at, tool)
         if over:
-            found = frequency_map(robot, ranges(robot, over), at=x, tool=tool or None, **options)
-            write_picture(lambda: found.plot(shape - 1), plot)
-            print_result(found, frequency_map_data, frequency_map_parts, as_json)
+            frequencies = frequency_map(robot, ranges(robot, over), at=x, tool=tool or None, **options)
+            write_picture(lambda: frequencies.plot(shape - 1), plot)
+            print_result(frequencies, frequency_map_data, frequency_map_parts, as_json)
             return
         if along:
             x = _path(robot, MotionOptions(along, at, to, radius, 1.0, tool), points)
@@ -227,7 +227,7 @@ def modes_command(
             _warn_of_buckling(_factor(result, options["external"]))
 
 
-def _path(robot: Robot, given: MotionOptions, points: int) -> Array:
+def _path(robot: Robot, options: MotionOptions, points: int) -> Array:
     """Poses (points, nx) along a path."""
     import numpy as np
 
@@ -235,7 +235,7 @@ def _path(robot: Robot, given: MotionOptions, points: int) -> Array:
 
     if points < 2:
         raise NacelleError(f"--points {points}: a path has at least 2")
-    trajectory = make_trajectory(robot, given)
+    trajectory = make_trajectory(robot, options)
     return along(robot, trajectory, np.linspace(0.0, trajectory.duration, points)).x
 
 
@@ -256,8 +256,8 @@ def _warn_of_buckling(factor: float | None) -> None:
 
     if factor is None or factor >= 100.0:
         return
-    words = f"gravity and wrenches may grow by a factor of {factor:.4g} before it buckles"
+    message = f"gravity and wrenches may grow by a factor of {factor:.4g} before it buckles"
     if factor < NEAR:
-        print_notes([f"warning: {'it has buckled' if factor < 1.0 else 'it is near buckling'}: {words}"])
+        print_notes([f"warning: {'it has buckled' if factor < 1.0 else 'it is near buckling'}: {message}"])
     else:
-        print_parts([words])
+        print_parts([message])

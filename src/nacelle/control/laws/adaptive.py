@@ -36,8 +36,6 @@ What keeps it in bounds in a real loop:
 - step: the rate of adaptation along s, (J s)^T Y P Y^T J s over s^T K s, is kept below a part of the loop's;
 - parameters rest where readings are missing or a drive is at its limit.
 
-The parameters that adaptive control has: which, how far from the model's, how strongly each is felt.
-
 The parameters are base parameters beta = K z (`nacelle.dynamics.base_parameters`): no column of the linear
 form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does.
 Legs that are described alike share their parameters.
@@ -46,10 +44,8 @@ What a parameter may be wrong by is counted in its *scale*. Of a body with the m
 gyration r about its origin the scales are m, m r and m r^2, of friction, rotors and springs the values
 themselves, and that of a base parameter is the sum over what is in it. A payload adds its own.
 
-How fast parameters are adapted: one time constant for all of them.
-
-While parameters p^ are wrong by p~ = p^ - p, the sliding variable s of a loop with the damping K, along the
-reduced twist, settles at
+All of them are adapted with one time constant. While parameters p^ are wrong by p~ = p^ - p, the sliding
+variable s of a loop with the damping K, along the reduced twist, settles at
 
     s = - K^-1 J^T Y p~
 
@@ -167,17 +163,17 @@ def adapted_parameters(robot: Robot, shared: Any = None) -> BaseParameters:
 
 def parameter_scales(robot: Robot, base: BaseParameters, payload: float) -> Array:
     """The scale of every base parameter (base parameters,), SI units."""
-    own = np.abs(linear_parameters(robot).values)
-    place = {name: k for k, name in enumerate(linear_parameters(robot).names)}
+    scales = np.abs(linear_parameters(robot).values)
+    order = {name: k for k, name in enumerate(linear_parameters(robot).names)}
     for index, body in enumerate(robot.bodies):
-        if f"{body.name}.m" in place:
+        if f"{body.name}.m" in order:
             ten = body_parameters(robot, index)
             extra = payload if index in robot.nacelle.bodies else 0.0
             sizes = _body_scales(ten, extra, robot.size)
             for part, size in zip(INERTIA_NAMES, sizes, strict=True):
-                own[place[f"{body.name}.{part}"]] = size
+                scales[order[f"{body.name}.{part}"]] = size
     # A chosen parameter of several legs has one scale.
-    chosen = np.array([own[group].max() for group in base.choice.groups()])
+    chosen = np.array([scales[group].max() for group in base.choice.groups()])
     return np.asarray(np.abs(base.K) @ chosen)
 
 
@@ -244,11 +240,6 @@ class Felt(NamedTuple):
 
     Y: Array
     J: Array
-
-
-def felt_anywhere(robot: Robot, base: BaseParameters, smooth: float) -> Felt:
-    """At motions all over the workspace, at speeds with inertial forces of the order of weights."""
-    return _felt(robot, base, generic_states(robot), smooth)
 
 
 def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -> Felt:
@@ -318,13 +309,13 @@ def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> 
 def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
     """The derivative e' (n,)."""
     off = v_d - v
-    place = mechanism_of(robot).layout.angular
-    if mechanism_of(robot).layout.quaternion is None or place is None:
+    angular = mechanism_of(robot).layout.angular
+    if mechanism_of(robot).layout.quaternion is None or angular is None:
         return off
-    turn = e[place]
-    c = sqrt(maximum(1.0 - 0.25 * dot(turn, turn), 0.0))
-    turning = c * off[place] + 0.5 * cross(v_d[place] + v[place], turn)
-    return pack([*off[: place.start], *turning, *off[place.stop :]])
+    rotation = e[angular]
+    c = sqrt(maximum(1.0 - 0.25 * dot(rotation, rotation), 0.0))
+    turning = c * off[angular] + 0.5 * cross(v_d[angular] + v[angular], rotation)
+    return pack([*off[: angular.start], *turning, *off[angular.stop :]])
 
 
 # ---- adaptive control in the parameters of the linear form (Slotine and Li; [CB1997] (34), (45))
@@ -454,10 +445,12 @@ class Adaptive(ControllerKind):
         if self.adapts:
             excitation = _excitation(felt, z["excitation"], k)
             resting = maximum(platform.missed[0], platform.stopped[0])
-            for own, most in zip(asked, k["limit"], strict=True):
-                resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
-            change = _Change(excitation, resting, dot(slide.s, load))
-            parameters = _adapted(felt, J @ slide.s, z["parameters"], change, k)
+            for effort, most in zip(asked, k["limit"], strict=True):
+                resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
+            power = dot(slide.s, load)
+            parameters = _adapted(
+                felt, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
+            )
             memory |= {"parameters": parameters, "excitation": excitation}
         return ControlStep(force, memory, ahead)
 
@@ -475,11 +468,11 @@ class Adaptive(ControllerKind):
         if self.along == "reference":
             rates = (slide.v_ref, np.zeros(len(slide.v_ref)))
         rubbing = Physics(smooth=self.smooth)
-        other = model_functions.regressor(*at, *rates, outputs="Y", physics=rubbing, **options)["Y"]
-        places = set(base.friction)
-        columns = [(other if i in places else inertial)[:, i] for i in range(len(base))]
+        rubbed = model_functions.regressor(*at, *rates, outputs="Y", physics=rubbing, **options)["Y"]
+        friction_columns = set(base.friction)
+        columns = [(rubbed if i in friction_columns else inertial)[:, i] for i in range(len(base))]
         Y = np.stack(columns, axis=1)
-        return Y, Y if self.along == "reference" else np.asarray(other)
+        return Y, Y if self.along == "reference" else np.asarray(rubbed)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
@@ -506,7 +499,8 @@ class Adaptive(ControllerKind):
         M = mass_matrix(robot, mechanism_of(robot).reference[0])
         if not np.linalg.eigvalsh(M)[0] > 0.0:
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
-        felt = felt_anywhere(robot, base, self.smooth)
+        # At motions all over the workspace, at speeds with inertial forces of the order of weights.
+        felt = _felt(robot, base, generic_states(robot), self.smooth)
         return {
             **platform_gains(tuning, FILTER * tuning.bandwidth),
             "rate": w,
@@ -550,46 +544,43 @@ def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     parts = Y * k["scale"] / k["typical"][:, None]
     return pack(
         [
-            own + k["forgetting"][0] * (dot(part, part) - own)
-            for own, part in zip(before, parts.T, strict=True)
+            mean_square + k["forgetting"][0] * (dot(part, part) - mean_square)
+            for mean_square, part in zip(before, parts.T, strict=True)
         ]
     )
 
 
-class _Change(NamedTuple):
-    """What decides how far parameters go in a sample.
-
-    Attributes:
-        excitation: of the parameters (parameters,).
-        resting: above zero where they rest.
-        power: s^T K s.
-    """
-
-    excitation: Array
-    resting: Scalar
-    power: Scalar
-
-
-def _adapted(Y: Array, rates: Array, before: Array, change: _Change, k: dict[str, Array]) -> Array:
+def _adapted(
+    Y: Array,
+    rates: Array,
+    before: Array,
+    excitation: Array,
+    k: dict[str, Array],
+    *,
+    resting: Scalar,
+    power: Scalar,
+) -> Array:
     """The parameters (parameters,) after a sample.
 
     Args:
         Y: the linear form (actuators, parameters).
         rates: the actuators' sliding variable J s (actuators,).
         before: the parameters before it.
-        change: what decides how far they go.
+        excitation: of the parameters (parameters,).
         k: gains.
+        resting: above zero where parameters rest.
+        power: s^T K s.
     """
     counted = pack(
         [r - minimum(maximum(r, -zone), zone) for r, zone in zip(rates, k["dead_zone"], strict=True)]
     )
-    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in change.excitation])
+    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in excitation])
     P = k["adaptation"].reshape(len(before), len(before))
     gradient = mask * (Y.T @ counted)
     step = mask * (P @ gradient)
     speed = dot(gradient, step)
-    part = minimum(1.0, divide(k["fastest"][0] * change.power, maximum(speed, _TINY)))
-    part = where(change.resting, 0.0, part)
+    part = minimum(1.0, divide(k["fastest"][0] * power, maximum(speed, _TINY)))
+    part = where(resting, 0.0, part)
     return _within(before + (k["period"][0] * part) * step, mask, P, k)
 
 
@@ -609,4 +600,4 @@ def _within(p: Array, mask: Array, P: Array, k: dict[str, Array]) -> Array:
             over = maximum(p[i] - high, 0.0) + minimum(p[i] - low, 0.0)
             p = p - (over * lengths[i]) * (mask * P[:, i])
     limits = zip(p, k["lower"], k["upper"], strict=True)
-    return pack([minimum(maximum(own, low), high) for own, low, high in limits])
+    return pack([minimum(maximum(value, low), high) for value, low, high in limits])

@@ -203,14 +203,14 @@ class ComputedTorque(ControllerKind):
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains that place the poles of every error at the bandwidth with the damping."""
         stiffness, damping = gains_of_poles(tuning.bandwidth, tuning.damping, tuning.period)
-        own = self.observer_bandwidth
-        if own is None:
-            own = (OBSERVER if self.observer else FILTER) * tuning.bandwidth
+        bandwidth = self.observer_bandwidth
+        if bandwidth is None:
+            bandwidth = (OBSERVER if self.observer else FILTER) * tuning.bandwidth
         return {
             "stiffness": stiffness,
             "damping": damping,
             "limit": finite_limits(tuning.limits),
-            **platform_gains(tuning, own),
+            **platform_gains(tuning, bandwidth),
         }
 
 

@@ -140,12 +140,12 @@ class Impedance(ControllerKind):
         n = robot.motion.n
         M = np.asarray(mass_matrix(robot, mechanism_of(robot).reference[0]))
         w = 2.0 * math.pi * tuning.bandwidth
-        given = np.diagonal(w * w * M) if self.stiffness is None else np.asarray(self.stiffness, dtype=float)
-        if given.shape not in ((n,), (n * n,)):
+        stated = np.diagonal(w * w * M) if self.stiffness is None else np.asarray(self.stiffness, dtype=float)
+        if stated.shape not in ((n,), (n * n,)):
             raise KinematicsError(
-                f"the stiffness of {robot.name} has {n} numbers, or {n * n} row by row, got {given.shape}"
+                f"the stiffness of {robot.name} has {n} numbers, or {n * n} row by row, got {stated.shape}"
             )
-        K = np.diag(given) if given.shape == (n,) else given.reshape(n, n)
+        K = np.diag(stated) if stated.shape == (n,) else stated.reshape(n, n)
         ratio = tuning.damping if self.ratios is None else self.ratios
         return {
             "stiffness": K.ravel(),

@@ -75,8 +75,8 @@ class SingleJoint(ControllerKind):
     def memory(self, robot: Robot) -> Fields:
         """The desired motion, last error, its rate, the integral's force."""
         m = len(robot.actuators)
-        own = {"error": m, "rate": m, "integral": m, "started": 1, "missed": 1, "stopped": 1}
-        return Fields(**setpoint_memory(robot), **own)
+        parts = {"error": m, "rate": m, "integral": m, "started": 1, "missed": 1, "stopped": 1}
+        return Fields(**setpoint_memory(robot), **parts)
 
     def gains(self, robot: Robot) -> Fields:
         """Gains of each actuator, and what the sample time makes of the filter."""
@@ -93,15 +93,15 @@ class SingleJoint(ControllerKind):
         off = difference(robot, desired_coordinates(robot, y, motion), q)
         error, missed, stopped = bridged(off, q, z, k)
         rate = rate_of(error, z, k)
-        given = np.zeros(len(q))
+        feedforward = np.zeros(len(q))
         if self.feedforward != "none":
             rubs = self.feedforward == "friction"
             physics = Physics(smooth=self.smooth) if rubs else WITHOUT_FRICTION
-            given = model_force(robot, y, motion, physics=physics)
+            feedforward = model_force(robot, y, motion, physics=physics)
         more = without_internal(robot, y, motion.x, k["period"][0] * k["integral"] * error)
         wanted = without_internal(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more
-        asked = given + wanted + integral
+        asked = feedforward + wanted + integral
         force = within_limits(asked, k["limit"])
         # What a drive cannot give is taken out of the integral.
         integral = integral + k["unwinding"][0] * (force - asked)

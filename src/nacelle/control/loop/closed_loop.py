@@ -3,9 +3,8 @@
 The controller has a model; what moves is a plant, which may be another robot. What moves may change in the
 run, a payload be picked up or a wrench begin to act: the state and the controller's memory go on.
 
-Steps of the integration that follow a plant: from the fastest rate of its flow along a path.
-
-At a state s the flow s' = f(s, u) has the Jacobian A = df/ds. The classical Runge-Kutta method is stable
+Steps of the integration that follow a plant are chosen from the fastest rate of its flow along a path. At a
+state s the flow s' = f(s, u) has the Jacobian A = df/ds. The classical Runge-Kutta method is stable
 while h |l| < 2.7 for its eigenvalues l: those of friction that turns its sign over a small rate, of current
 loops, of bristles, of vibrations. A is found by differences, at rest and in motion at poses of the path. Of
 friction that jumps there is no slope: where half the difference doubles it, it is left out.
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant, Stepped, derivatives_of, robot_of
+from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
 from nacelle.simulation.run import STEP, Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
@@ -53,9 +53,8 @@ _NUDGE = 1e-7
 def integration_step(plant: Plant, x: Array, v: Array, u: Array) -> float:
     """The longest step (s) that follows a plant along poses (N, nx) and twists (N, n) under forces (N, m)."""
     picked = np.unique(np.linspace(0, len(x) - 1, min(_POSES, len(x))).round().astype(int))
-    step = STEP
-    if isinstance(plant, Stepped):
-        step = min(step, plant.default_step(plant.state(x[0], v[0])))
+    suited = getattr(plant, "default_step", None)
+    step = STEP if suited is None else min(STEP, suited(plant.state(x[0], v[0])))
     fastest = 0.0
     for k in picked:
         for twist in (np.zeros_like(v[k]), v[k]):
@@ -76,8 +75,8 @@ def _fastest(plant: Plant, s: Array, u: Array) -> float:
 def _slopes(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
     """df/ds (size, size) by central differences."""
     size = len(s)
-    moved = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
-    values = derivatives_of(plant)(moved, np.broadcast_to(u, (2 * size, len(u))).copy())
+    shifted = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
+    values = derivatives_of(plant)(shifted, np.broadcast_to(u, (2 * size, len(u))).copy())
     return np.asarray((values[:size] - values[size:]).T / (2.0 * nudge))
 
 
@@ -147,22 +146,21 @@ def closed_loop(
         KinematicsError: if gravity is above the limits of the drives, the delay is above the sample time, or
             an argument cannot be used.
     """
-    loop = ControlLoop(
-        plant,
-        controller.robot,
-        trajectory,
-        period=controller.period,
-        sensors=sensors,
-        delay=delay,
-        seed=seed,
-        settle=settle,
-        repeat=repeat,
-        duration=duration,
-        changes=changes,
-        tool=tool,
-        step=step,
-    )
+    options = LoopOptions(settle, repeat, duration, sensors, delay, seed, tuple(changes), tool, step)
+    loop = ControlLoop(plant, controller.robot, trajectory, period=controller.period, options=options)
     return loop.run(controller, label=label, progress=progress)
+
+
+@dataclass(frozen=True)
+class LoopOptions(Course):
+    """Options of a closed loop, with how its path is run through; `closed_loop` says what they mean."""
+
+    sensors: Sensors | None = None
+    delay: float = 0.0
+    seed: int = 0
+    changes: tuple[Change | tuple[float, Any], ...] = ()
+    tool: str = ""
+    step: float | None = None
 
 
 class ControlLoop:
@@ -173,15 +171,7 @@ class ControlLoop:
         model: the model that controllers have.
         trajectory: the path in time.
         period: sample time, s.
-        sensors: encoders; `closed_loop` says what this and the others are.
-        delay: s.
-        seed: of noise and losses.
-        settle: s.
-        repeat: how often the path is run through.
-        duration: when the run ends, s.
-        changes: what moves from some times on.
-        tool: the tool that is looked at.
-        step: the longest step of the integration, s.
+        options: sensors, delay, changes and others.
 
     Attributes:
         plants: what moves, at first and after each change.
@@ -201,27 +191,19 @@ class ControlLoop:
         trajectory: Trajectory,
         *,
         period: float,
-        sensors: Sensors | None = None,
-        delay: float = 0.0,
-        seed: int = 0,
-        settle: float | None = None,
-        repeat: int = 1,
-        duration: float | None = None,
-        changes: Sequence[Change | tuple[float, Any]] = (),
-        tool: str = "",
-        step: float | None = None,
+        options: LoopOptions | None = None,
     ) -> None:
         self.model, self.period = model, period
-        self.sensors = Sensors() if sensors is None else sensors
-        self.delay, self.seed, self.tool, self.step = delay, seed, tool, step
-        self.desired: Desired = desired_motion(model, trajectory, period, Course(settle, repeat, duration))
-        ordered = sorted((Change(*change) for change in changes), key=lambda change: change.time)
-        self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
+        self.options = options = LoopOptions() if options is None else options
+        self.sensors = Sensors() if options.sensors is None else options.sensors
+        self.desired: Desired = desired_motion(model, trajectory, period, options)
+        ordered = sorted((Change(*change) for change in options.changes), key=lambda change: change.time)
+        self.plants = tuple(map(plant_of, (plant, *(change.plant for change in ordered))))
         self.changes = self._samples([change.time for change in ordered])
-        for own in self.plants:
-            _check_alike(model, own)
+        for moving in self.plants:
+            _check_alike(model, moving)
         self.required: PathRequirement = required_of_actuators(model, self.desired, SMOOTH)
-        self.limits = np.min([_limits(own) for own in self.plants], axis=0)
+        self.limits = np.min([_limits(moving) for moving in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
         path = PathRequirement(*(part[first:] for part in self.required))
@@ -258,7 +240,7 @@ class ControlLoop:
             raise KinematicsError(
                 f"{controller.name} has another model or sample time than the loop that was prepared"
             )
-        desired, first, sensors = self.desired, self.plants[0], self.sensors
+        desired, first, sensors, options = self.desired, self.plants[0], self.sensors, self.options
         controller = controller.for_motion(desired.rows)
         hold = np.clip(
             equilibrium(robot_of(first), desired.x[0], external=_external(first)),
@@ -266,14 +248,14 @@ class ControlLoop:
             self.limits,
         )
         law = sensors.before(
-            controller.digital(desired.x[0], desired.rows, delay=self.delay, first_force=hold),
+            controller.digital(desired.x[0], desired.rows, delay=options.delay, first_force=hold),
             controller.robot,
-            sensors.rows(controller.robot, desired.time, self.seed),
+            sensors.rows(controller.robot, desired.time, options.seed),
         )
         plants = tuple(_started(plant, hold) for plant in self.plants)
-        step = self.step
+        step = options.step
         if step is None:
-            step = min(integration_step(own, desired.x, desired.v, self.required.force) for own in plants)
+            step = min(integration_step(each, desired.x, desired.v, self.required.force) for each in plants)
         simulation = self._simulate(plants, law, min(step, controller.period), progress)
         return ControlRun(
             controller=controller,
@@ -284,10 +266,10 @@ class ControlLoop:
             required=self.required,
             limits=self.limits,
             sensors=sensors,
-            delay=self.delay,
-            seed=self.seed,
+            delay=options.delay,
+            seed=options.seed,
             notes=self.notes,
-            tool=self.tool,
+            tool=options.tool,
         )
 
     def _simulate(
@@ -317,18 +299,18 @@ def _part(desired: Desired, begin: int, end: int) -> Desired:
 # ---- plants
 
 
-def plant_of(given: Plant | Robot) -> Plant:
+def plant_of(moving: Plant | Robot) -> Plant:
     """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
 
     Raises:
         KinematicsError: if it is neither.
     """
-    plant: Any = given
-    if isinstance(given, Robot):
-        plant = DrivenPlant(RigidPlant(given, smooth=SMOOTH))
+    plant: Any = moving
+    if isinstance(moving, Robot):
+        plant = DrivenPlant(RigidPlant(moving, smooth=SMOOTH))
     if not isinstance(plant, Plant):
         raise KinematicsError(
-            f"{given!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
     return plant
 

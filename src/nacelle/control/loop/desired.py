@@ -165,8 +165,8 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
     bad = failed(dynamics.flags)
     if np.any(bad):
         k = int(np.argmax(bad))
-        words = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
-        raise SingularError(words, "parallel")
+        message = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
+        raise SingularError(message, "parallel")
     J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
     return PathRequirement(joints.actuators, rate, dynamics.force)
@@ -190,31 +190,31 @@ def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKi
 def _why(joints: InverseKinematics, k: int) -> str:
     """Why the pose of a sample cannot be taken, in words."""
     robot, flags = joints.robot, int(joints.flags[k])
-    words = flag_words(flags)
+    message = flag_words(flags)
     if flags & int(Flag.UNREACHABLE):
         short = [
             leg.name for leg, margin in zip(robot.legs, joints.margins[k], strict=False) if not margin >= 0.0
         ]
-        return words + (f" ({', '.join(short)})" if short else "")
+        return message + (f" ({', '.join(short)})" if short else "")
     if flags & int(Flag.OUT_OF_LIMITS):
-        return f"{words} ({'; '.join(_beyond(joints, k))})"
-    return words
+        return f"{message} ({'; '.join(_beyond(joints, k))})"
+    return message
 
 
 def _beyond(joints: InverseKinematics, k: int) -> list[str]:
     """Actuators and joints beyond their limits at a sample, in words."""
     robot = joints.robot
-    words = []
+    lines = []
     for i, actuator in enumerate(robot.actuators):
         low, high = actuator.position
         value, unit = joints.actuators[k, i], _unit(robot, i)
         if not low <= value <= high:
-            words.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
+            lines.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
         if j not in driven and has_limit(joint) and bool(outside(joint, joints.joint(joint.name)[k])):
-            words.append(f"joint {joint.name} is beyond its limits")
-    return words
+            lines.append(f"joint {joint.name} is beyond its limits")
+    return lines
 
 
 def _unit(robot: Robot, i: int) -> str:

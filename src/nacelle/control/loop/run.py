@@ -22,10 +22,10 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
+from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
 from nacelle.trajectory.along import along
@@ -39,11 +39,11 @@ def contour_error(path: Array, points: Array) -> Array:
     corners = path[np.concatenate([[True], np.any(np.diff(path, axis=0) != 0.0, axis=1)])]
     finite = np.isfinite(points).all(axis=1)
     result = np.full(len(points), np.nan)
-    nearest, place = cKDTree(corners).query(points[finite])
+    nearest, corner = cKDTree(corners).query(points[finite])
     best = np.asarray(nearest, dtype=float)
     for ahead in (-1, 1):
-        other = np.clip(place + ahead, 0, len(corners) - 1)
-        start, way = corners[place], corners[other] - corners[place]
+        neighbour = np.clip(corner + ahead, 0, len(corners) - 1)
+        start, way = corners[corner], corners[neighbour] - corners[corner]
         length = np.maximum(np.einsum("ni,ni->n", way, way), np.finfo(float).tiny)
         part = np.clip(np.einsum("ni,ni->n", points[finite] - start, way) / length, 0.0, 1.0)
         off = np.linalg.norm(points[finite] - start - part[:, None] * way, axis=1)
@@ -67,7 +67,7 @@ class FramePlaces(NamedTuple):
 
     def rotations_from(self, other: FramePlaces) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
-        return _vectors(self.R, np.broadcast_to(other.R[:1], self.R.shape))
+        return _vectors(self.R, other.R[:1])
 
 
 def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
@@ -81,19 +81,7 @@ def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
 
 def _vectors(R: Array, R_0: Array) -> Array:
     """Rotation vectors (N, 3) of R R_0^T, rad."""
-    turn = R @ np.swapaxes(R_0, -1, -2)
-    # The axis times the sine, and the cosine: exact for small angles.
-    axis = 0.5 * np.stack(
-        [
-            turn[:, 2, 1] - turn[:, 1, 2],
-            turn[:, 0, 2] - turn[:, 2, 0],
-            turn[:, 1, 0] - turn[:, 0, 1],
-        ],
-        axis=1,
-    )
-    sine = np.linalg.norm(axis, axis=1)
-    angle = np.arctan2(sine, 0.5 * (np.trace(turn, axis1=1, axis2=2) - 1.0))
-    return np.asarray(axis * np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 1.0)[:, None])
+    return quat_log(quat_from_matrices(R @ np.swapaxes(R_0, -1, -2)))
 
 
 # ---- what came of a closed loop: errors of actuators and of the tool, forces, work, saturation
@@ -223,8 +211,8 @@ class ControlRun(Drawn):
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
-        place = np.minimum(self._at + late, len(self.simulation.t) - 1)
-        return np.asarray(self.simulation.inputs[place])
+        index = np.minimum(self._at + late, len(self.simulation.t) - 1)
+        return np.asarray(self.simulation.inputs[index])
 
     @cached_property
     def acting(self) -> Array:
@@ -254,10 +242,10 @@ class ControlRun(Drawn):
         Raises:
             KinematicsError: if it remembers none.
         """
-        place = self.controller.kind.memory(self.robot).place("x")
+        part = self.controller.kind.memory(self.robot).place("x")
         assert self.simulation.memory is not None
         # What is beside a sample is what it takes; what it gives is beside the next step.
-        return self.simulation.memory[self._at + 1, place]
+        return self.simulation.memory[self._at + 1, part]
 
     @property
     def estimate_error(self) -> Array:
@@ -437,10 +425,10 @@ class ControlRun(Drawn):
 
 def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
-    if isinstance(plant, Compilable):
-        return np.asarray(plant.loop_parts().signals(states, ("q",))["q"])
-    driven: Any = plant
-    return np.array([driven.signals(s, ("q",))["q"] for s in states])
+    measured: Any = plant
+    if hasattr(plant, "loop_parts"):
+        return np.asarray(measured.loop_parts().signals(states, ("q",))["q"])
+    return np.array([measured.signals(s, ("q",))["q"] for s in states])
 
 
 def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:

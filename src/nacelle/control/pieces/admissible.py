@@ -201,10 +201,10 @@ def check_setpoint(
     at = check_state(robot, z, (motion.x, closed.y, motion.v), _STATED._replace(wrong=wrong))
     total = sum(absolute(entry) for part in motion for entry in part)
     numbers = [*at.numbers, _OPEN - closed.error, present(total)]
-    place = mechanism_of(robot).layout.quaternion
-    if place is not None:
+    quaternion = mechanism_of(robot).layout.quaternion
+    if quaternion is not None:
         # Absolute entries: of unit quaternions, at which identities are sought, the square is the constant 1.
-        quat = absolute(motion.x[place])
+        quat = absolute(motion.x[quaternion])
         numbers.append(_LENGTH - absolute(dot(quat, quat) - 1.0))
     speeds = _speeds(robot)
     if speeds:
@@ -247,11 +247,11 @@ def check_measured(
         speeds = _speeds(robot)
         if speeds and "x" in z:
             # The filtered rate of readings that jump is small: the step itself counts, but for the first.
-            moved = pose_difference(robot, x, z["x"], z["y"])
+            displacement = pose_difference(robot, x, z["x"], z["y"])
             numbers += [
                 where(
                     z["started"][0],
-                    (_MEASURED.speed * s) * k["period"][0] - absolute(dot(at.J[i], moved)),
+                    (_MEASURED.speed * s) * k["period"][0] - absolute(dot(at.J[i], displacement)),
                     1.0,
                 )
                 for i, s in speeds.items()

@@ -1,11 +1,8 @@
 """The desired motion at the actuators, and forces of the model along it.
 
-The desired motion at the actuators: legs without a closed form are followed from sample to sample.
-
-What iteration finds, y, is remembered. A sample closes the loops at the new pose by Newton's steps from the y
-of the sample before: an error of the order of the motion within a sample is squared by every step.
-
-Friction of the model as a force along the platform's twist.
+Legs without a closed form are followed from sample to sample: what iteration finds, y, is remembered. A
+sample closes the loops at the new pose by Newton's steps from the y of the sample before: an error of the
+order of the motion within a sample is squared by every step.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The platform of a law: from the encoders at a sample, and ahead of it.
-
-The platform from the encoders: pose, twist, and the acceleration that the model lacks.
+"""The platform of a law, from the encoders at a sample and ahead of it: pose, twist, what the model lacks.
 
 A sample predicts pose and twist from those of the sample before, from the acceleration a that the forces give
 by the model, and from an acceleration u that the model lacks (a load, friction, a wrong mass). Forces act
@@ -23,10 +21,9 @@ w the bandwidth of this observer: of a constant acceleration that the model lack
 has no error at rest under a constant load. A force is found by d = M u. Where a reading is missing, or where
 no pose has those that there are, the prediction takes their place.
 
-The platform ahead of a sample: its forces act from a delay D on, over a sample T.
-
-Until then it moves on under the forces of the sample before; what these give is remembered. Errors are taken
-to the begin of the time over which the new forces act, the model to its middle.
+Ahead of a sample: its forces act from a delay D on, over a sample T. Until then it moves on under the forces
+of the sample before; what these give is remembered. Errors are taken to the begin of the time over which the
+new forces act, the model to its middle.
 """
 
 from __future__ import annotations
@@ -114,13 +111,13 @@ def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
         N = _coordinates(robot, b, y)
         return np.asarray(a - b if N is None else solve(N, a - b))
     back = b[layout.quaternion] * np.array([-1.0, -1.0, -1.0, 1.0])
-    turn = quat_product(a[layout.quaternion], back)
-    side = where(turn[3], 2.0, -2.0)
+    rotation = quat_product(a[layout.quaternion], back)
+    side = where(rotation[3], 2.0, -2.0)
     first = layout.angular.start
     return pack(
         [
             *(a[:first] - b[:first]),
-            *(side * turn[:3]),
+            *(side * rotation[:3]),
             *(a[layout.quaternion.stop :] - b[layout.quaternion.stop :]),
         ]
     )
@@ -132,10 +129,10 @@ def _coordinates(robot: Robot, x: Array, y: Array) -> Array | None:
     if not mechanism.parasitic:
         return None
     U = rate_map(configuration(robot, x, y))[: robot.platform_nv]
-    own, numbers = twist_as_rates(robot, x, y, U)
+    columns, numbers = twist_as_rates(robot, x, y, U)
     rows = [np.eye(n)[k] for k in range(n)]
-    for place, k in enumerate(own):
-        rows[k] = numbers[place]
+    for row, k in enumerate(columns):
+        rows[k] = numbers[row]
     return np.stack(rows)
 
 
@@ -223,14 +220,14 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     rest = T - D
     ahead = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
     faster = z["v"] + rest * a + D * a0 + T * u
-    there = [present(value) for value in q]
+    arrived = [present(value) for value in q]
     predicted = displaced(robot, z["x"], z["y"], ahead)
     x, y = predicted, closed_unknowns(robot, z["y"], predicted, _AHEAD)
     missed_by = np.zeros(robot.motion.n)
     for closing in _AFTER:
         at = inverse_jacobian(robot, x, y)
         off = difference(robot, q, np.asarray(at["q"]))
-        gap = pack([where(ok, own, 0.0) for ok, own in zip(there, off, strict=True)])
+        gap = pack([where(ok, deviation, 0.0) for ok, deviation in zip(arrived, off, strict=True)])
         step = by_twist(np.asarray(at["J"]), gap)
         x, missed_by = displaced(robot, x, y, step), missed_by + step
         y = closed_unknowns(robot, y, x, closing)
@@ -243,7 +240,7 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     counted = either(moving, missed_by, np.zeros(len(missed_by)))
     v = faster + (k["correction"][0] / T) * counted
     unmodelled = u + (k["learning"][0] / (T * T)) * counted
-    return Platform(x, y, v, unmodelled, *waited([*there, sound], z, k))
+    return Platform(x, y, v, unmodelled, *waited([*arrived, sound], z, k))
 
 
 # ---- the platform ahead of a sample: its forces act from a delay D on, over a sample T

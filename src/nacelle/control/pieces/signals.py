@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,30 +31,16 @@ def present(value: Scalar) -> Scalar:
 def difference(robot: Robot, a: Array, b: Array) -> Array:
     """Differences a - b of the actuators' coordinates (actuators,), of angles within half a turn."""
     pairs = zip(a, b, robot.revolute_actuators, strict=True)
-    return pack([turn_within(one - other) if angle else one - other for one, other, angle in pairs])
+    return pack([turn_within(first - second) if angle else first - second for first, second, angle in pairs])
 
 
 def turn_within(angle: Scalar) -> Scalar:
     """An angle within half a turn, rad."""
-    turn = 2.0 * math.pi
-    return angle - turn * floor(angle / turn + 0.5)
+    full_turn = 2.0 * math.pi
+    return angle - full_turn * floor(angle / full_turn + 0.5)
 
 
-class BridgedErrors(NamedTuple):
-    """Errors of the actuators with missing readings bridged.
-
-    Attributes:
-        error: (actuators,), rad or m.
-        missed: samples in a row without all readings, (1,).
-        stopped: above zero once there were too many, (1,).
-    """
-
-    error: Array
-    missed: Array
-    stopped: Array
-
-
-def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> BridgedErrors:
+def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array, Array]:
     """Errors of a sample: where a reading is missing the last error goes on at its last rate.
 
     After `patience` samples in a row without all readings the controller stops, and stays so.
@@ -65,12 +50,15 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
         q: the readings (actuators,).
         z: memory with parts error, rate, missed and stopped.
         k: gains with parts period and patience.
+
+    Returns:
+        The errors (actuators,), rad or m, and what `waited` gives.
     """
-    there = [present(value) for value in q]
+    arrived = [present(value) for value in q]
     T = k["period"][0]
     guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
-    used = [where(ok, own, guess) for ok, own, guess in zip(there, error, guessed, strict=True)]
-    return BridgedErrors(pack(used), *waited(there, z, k))
+    used = [where(ok, measured, guess) for ok, measured, guess in zip(arrived, error, guessed, strict=True)]
+    return pack(used), *waited(arrived, z, k)
 
 
 def weakest(signs: Sequence[Scalar]) -> Scalar:
@@ -81,9 +69,9 @@ def weakest(signs: Sequence[Scalar]) -> Scalar:
     return worst
 
 
-def waited(there: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
+def waited(arrived: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
     """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
-    missed = where(weakest(there), 0.0, z["missed"][0] + 1.0)
+    missed = where(weakest(arrived), 0.0, z["missed"][0] + 1.0)
     stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], STOPPED, 0.0))
     return pack([missed]), pack([stopped])
 
@@ -100,8 +88,8 @@ def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
     """
     share, T = k["smoothing"][0], k["period"][0]
     rates = [
-        rate + share * ((own - last) / T - rate)
-        for own, last, rate in zip(error, z["error"], z["rate"], strict=True)
+        rate + share * ((value - last) / T - rate)
+        for value, last, rate in zip(error, z["error"], z["rate"], strict=True)
     ]
     return pack([where(z["started"][0], rate, 0.0) for rate in rates])
 
@@ -126,7 +114,7 @@ def finite_force(force: Array) -> Scalar:
 
 def either(condition: Scalar, a: Array, b: Array) -> Array:
     """Vector a (k,) where the condition is above zero, else b (k,), without a branch."""
-    chosen = [where(condition, one, other) for one, other in zip(a, b, strict=True)]
+    chosen = [where(condition, first, second) for first, second in zip(a, b, strict=True)]
     return pack(chosen) if chosen else np.zeros(0)
 
 

@@ -189,26 +189,24 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
 
 
 # Radius over the robot's size, and of angles, rad.
-RADIUS, ANGLE = 0.04, 0.06
+_RADIUS, _ANGLE = 0.04, 0.06
 _TRIES = 6
 
 
-def round_path(robot: Robot, duration: float = 0.5, *, radius: float = RADIUS) -> Trajectory:
+def round_path(robot: Robot, duration: float = 0.5) -> Trajectory:
     """Once round about the reference pose.
 
     Args:
         robot: the robot.
         duration: s.
-        radius: over the robot's size.
 
     Raises:
         KinematicsError: if not even a small circle is within reach.
     """
-    names = sorted(robot.motion.coordinates, key=lambda name: is_angle(robot, name))[:2]
-    places = [list(robot.motion.coordinates).index(name) for name in names]
+    coordinates = list(robot.motion.coordinates)
     axes = np.zeros((2, robot.motion.n))
-    for k, (place, name) in enumerate(zip(places, names, strict=True)):
-        axes[k, place] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
+    for axis, name in zip(axes, sorted(coordinates, key=lambda name: is_angle(robot, name)), strict=False):
+        axis[coordinates.index(name)] = _ANGLE if is_angle(robot, name) else _RADIUS * robot.size
     for _ in range(_TRIES):
         path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
         if np.all(usable_poses(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):

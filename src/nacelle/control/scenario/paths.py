@@ -13,8 +13,10 @@ import numpy as np
 from nacelle.control.scenario.fit import Round, fitting_size, fitting_time, offset, workspace_middle
 from nacelle.control.scenario.spec import (
     MIDDLE,
+    ChangeSpec,
     CircleSpec,
     LineSpec,
+    LoadSpec,
     PathSpec,
     PickAndPlaceSpec,
     Place,
@@ -38,19 +40,11 @@ _TRANSLATIONS = ("x", "y", "z")
 _HEIGHT, _RAMP = 0.2, 0.1
 
 
-class CarriedMass(NamedTuple):
-    """When something is carried, s, and its mass, kg."""
-
-    start: float
-    end: float
-    mass: float
-
-
 class PathPlan(NamedTuple):
     """A path and when something is carried along it."""
 
     trajectory: Trajectory
-    loads: tuple[CarriedMass, ...] = ()
+    loads: tuple[ChangeSpec, ...] = ()
 
 
 def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
@@ -74,11 +68,11 @@ def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
     return PathPlan(through(robot, spec.through, folder))
 
 
-def written_pose(robot: Robot, place: Place) -> Array:
+def written_pose(robot: Robot, written: Place) -> Array:
     """A pose (nx,) as written: coordinates, the reference pose, the middle of the workspace."""
-    if isinstance(place, dict):
-        return pose_by_names(robot, place)
-    return workspace_middle(robot) if place == MIDDLE else reference_pose(robot)
+    if isinstance(written, dict):
+        return pose_by_names(robot, written)
+    return workspace_middle(robot) if written == MIDDLE else reference_pose(robot)
 
 
 # ---- which coordinates a path is in
@@ -100,17 +94,17 @@ class _Plane(NamedTuple):
 
 def _plane(robot: Robot, names: tuple[str, ...] = ()) -> _Plane:
     """Two translations if there are, two angles, or any two coordinates, an angle of 1 rad being the size."""
-    own = robot.motion.coordinates
-    angles = [name for name in own if is_angle(robot, name)]
-    lengths = [name for name in own if name in _TRANSLATIONS]
+    coordinates = robot.motion.coordinates
+    angles = [name for name in coordinates if is_angle(robot, name)]
+    lengths = [name for name in coordinates if name in _TRANSLATIONS]
     chosen = list(names) or (
-        lengths[:2] if len(lengths) > 1 else angles[:2] if len(angles) > 1 else list(own[:2])
+        lengths[:2] if len(lengths) > 1 else angles[:2] if len(angles) > 1 else list(coordinates[:2])
     )
     metric = all(name not in angles for name in chosen)
-    axes = np.zeros((2, len(own)))
+    axes = np.zeros((2, len(coordinates)))
     for row, name in enumerate(chosen):
         # Where lengths and angles are mixed the size is in rad, and a length a part of the robot's size.
-        axes[row, own.index(name)] = 1.0 if metric or name in angles else robot.size
+        axes[row, coordinates.index(name)] = 1.0 if metric or name in angles else robot.size
     return _Plane(axes, robot.size if metric else 1.5, metric)
 
 
@@ -134,10 +128,10 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
     plane = _plane(robot, tuple(spec.plane or ""))
     axes = plane.axes
     if spec.incline is not None:
-        turn = np.asarray(rotation_axis_angle(np.array(spec.incline.axis), spec.incline.angle), dtype=float)
-        places = [robot.motion.coordinates.index(name) for name in _TRANSLATIONS]
+        R = np.asarray(rotation_axis_angle(np.array(spec.incline.axis), spec.incline.angle), dtype=float)
+        columns = [robot.motion.coordinates.index(name) for name in _TRANSLATIONS]
         axes = np.zeros_like(plane.axes)
-        axes[:, places] = turn[:, :2].T
+        axes[:, columns] = R[:, :2].T
     if (spec.radius is not None or spec.speed is not None) and not plane.metric:
         raise KinematicsError(
             f"{robot.name} has no two translations, so that its circle is in angles: leave radius and "
@@ -150,17 +144,17 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
 
     size = spec.radius or fitting_size(robot, poses, plane.most, "circle")
 
-    def timed(turn_time: float) -> Trajectory:
+    def timed_path(turn_time: float) -> Trajectory:
         ramp = _RAMP * turn_time if spec.ramp is None else spec.ramp
         ramp = min(ramp, spec.turns * turn_time)
         law = Trapezoid(spec.turns * turn_time + ramp, ramp)
         return Round(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
 
     turn_time = (
-        fitting_time(robot, timed, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
+        fitting_time(robot, timed_path, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
     )
-    there = timed(turn_time)
-    return there.then(there.reversed()) if spec.back else there
+    forth = timed_path(turn_time)
+    return forth.then(forth.reversed()) if spec.back else forth
 
 
 # ---- pick and place
@@ -205,17 +199,17 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
         duration = float(distance + 2.0 * (spec.height or _HEIGHT * distance)) / float(spec.speed)
     else:
         duration = fitting_time(robot, one_way, "pick-and-place motion")
-    loads: tuple[CarriedMass, ...] = ()
-    if spec.load:
-        picked = duration + 0.5 * spec.dwell
-        loads = (CarriedMass(picked, picked + duration + spec.dwell, float(spec.load)),)
-    return PathPlan(cycle(duration), loads)
+    if not spec.load:
+        return PathPlan(cycle(duration))
+    picked = duration + 0.5 * spec.dwell
+    load = ChangeSpec(at=picked, until=picked + duration + spec.dwell, load=LoadSpec(mass=spec.load))
+    return PathPlan(cycle(duration), (load,))
 
 
 def _across_and_up(robot: Robot) -> _Plane:
     """Directions across and against gravity, as far as the robot has them."""
-    own = robot.motion.coordinates
-    lengths = [name for name in own if name in _TRANSLATIONS]
+    coordinates = robot.motion.coordinates
+    lengths = [name for name in coordinates if name in _TRANSLATIONS]
     gravity = np.asarray(robot.gravity, dtype=float)
     if len(lengths) < 2:
         return _plane(robot)
@@ -231,15 +225,15 @@ def _across_and_up(robot: Robot) -> _Plane:
 
 def line(robot: Robot, spec: LineSpec) -> Trajectory:
     """A straight line from rest to rest, and back if that is wanted."""
-    ends = [written_pose(robot, place) for place in (spec.start, spec.end)]
-    there = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
-    return there.then(there.reversed()) if spec.back else there
+    ends = [written_pose(robot, written) for written in (spec.start, spec.end)]
+    forth = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
+    return forth.then(forth.reversed()) if spec.back else forth
 
 
 def through(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
     """A path through points: a B-spline, or straight lines with blends."""
     if spec.points is not None:
-        points = Waypoints(robot.motion, np.stack([written_pose(robot, place) for place in spec.points]))
+        points = Waypoints(robot.motion, np.stack([written_pose(robot, written) for written in spec.points]))
     else:
         assert spec.file is not None
         points = read_waypoints(folder / spec.file, robot.motion)

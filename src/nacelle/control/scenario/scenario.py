@@ -4,9 +4,8 @@ What is wrong in a scenario is said with file, line and column, all at once wher
 robot; what only a robot shows (a coordinate that it does not have, a path out of reach) at the entry that it
 came from.
 
-Scenarios that come with the package; they fit any robot.
-
-What moves in a scenario: the true robot, its friction and drives, loads and wrenches by time.
+What moves is the true robot, with its friction and drives, loads and wrenches by time. Scenarios that come
+with the package fit any robot.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller
 from nacelle.control.loop.closed_loop import Change
 from nacelle.control.named import CONTROLLERS, controller
-from nacelle.control.scenario.paths import CarriedMass, PathPlan, scenario_path
+from nacelle.control.scenario.paths import PathPlan, scenario_path
 from nacelle.control.scenario.spec import (
     ChangeSpec,
     ControllerSpec,
@@ -81,8 +80,8 @@ def robot_of_spec(robot: Robot, spec: RobotSpec, folder: Path) -> Robot:
     """The robot of a scenario's `model` or `plant`: from a file, with moved parameters, with a load."""
     result = robot
     if spec.file is not None:
-        given = folder / spec.file
-        result = load(str(given) if given.exists() else spec.file)
+        path = folder / spec.file
+        result = load(str(path) if path.exists() else spec.file)
     elif spec.moved:
         result = moved(robot, 100.0 * spec.moved, seed=spec.seed)
     return result if spec.load is None else _loaded(result, spec.load)
@@ -97,36 +96,27 @@ def _loaded(robot: Robot, spec: LoadSpec) -> Robot:
 
 def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
     """A robot without the friction that its drives have, and the drives."""
-    given: dict[str, Any] = {"lag": spec.lag or 0.0, "bandwidth": spec.bandwidth}
+    settings: dict[str, Any] = {"lag": spec.lag or 0.0, "bandwidth": spec.bandwidth}
     if spec.limits in (None, "none"):
-        given["limits"] = None
+        settings["limits"] = None
     elif spec.limits != "described":
-        given["limits"] = for_actuators(robot, spec.limits, "force")
+        settings["limits"] = for_actuators(robot, spec.limits, "force")
     if spec.cogging is not None:
         amplitude = for_actuators(robot, spec.cogging.amplitude, "force")
         cycles = for_actuators(robot, spec.cogging.cycles, "gear ratio per length")
         table = np.broadcast_arrays(amplitude, cycles, np.full(len(robot.actuators), spec.cogging.phase))
-        given["cogging"] = np.stack(table, axis=-1)
+        settings["cogging"] = np.stack(table, axis=-1)
     more = spec.stiction
     if more is not None:
         options: dict[str, Any] = {"static": more.static}
         for key, of in (("rate", "speed"), ("stiffness", "stiffness")):
             if getattr(more, key) is not None:
                 options[key] = for_actuators(robot, getattr(more, key), of)
-        robot, given["stiction"] = stiction_of(robot, **options)
-    return robot, Drives(**given)
+        robot, settings["stiction"] = stiction_of(robot, **options)
+    return robot, Drives(**settings)
 
 
 # ---- plants over time
-
-
-class _Extra(NamedTuple):
-    """A load or a wrench, and when it is there, s."""
-
-    start: float
-    end: float
-    load: LoadSpec | None = None
-    wrench: WrenchSpec | None = None
 
 
 class PlantPlan(NamedTuple):
@@ -137,51 +127,43 @@ class PlantPlan(NamedTuple):
 
 
 def plants_of(
-    true: Robot,
-    spec: PlantSpec,
-    changes: Sequence[ChangeSpec],
-    loads: Sequence[CarriedMass],
-    elastic: Elastic | None,
+    true: Robot, spec: PlantSpec, changes: Sequence[ChangeSpec], elastic: Elastic | None
 ) -> PlantPlan:
     """Plants of a scenario over time.
 
     Args:
         true: the robot that moves.
         spec: friction and drives.
-        changes: loads and wrenches as written.
-        loads: that the path picks up.
+        changes: loads and wrenches as written, and loads that the path picks up.
         elastic: makes a plant with flexible links; None if none can be.
 
     Raises:
         NacelleError: if something does not fit the robot.
     """
-    extras = [
-        _Extra(change.at, np.inf if change.until is None else change.until, change.load, change.wrench)
-        for change in changes
-    ]
-    extras += [_Extra(start, end, LoadSpec(mass=mass)) for start, end, mass in loads]
-    times = sorted({time for extra in extras for time in (extra.start, extra.end) if np.isfinite(time)})
-    # What is there before all changes; equal sets of extras are one plant, compiled once.
-    made: dict[tuple[int, ...], Plant] = {}
+    ends = [np.inf if change.until is None else change.until for change in changes]
+    times = sorted({time for time in (*(change.at for change in changes), *ends) if np.isfinite(time)})
+    # What is there before all changes; equal sets of changes are one plant, compiled once.
+    plants: dict[tuple[int, ...], Plant] = {}
 
-    def at(time: float) -> Plant:
-        there = tuple(k for k, extra in enumerate(extras) if extra.start <= time < extra.end)
-        if there not in made:
-            made[there] = _plant(true, spec, [extras[k] for k in there], elastic)
-        return made[there]
+    def plant_at(time: float) -> Plant:
+        spans = zip(changes, ends, strict=True)
+        present = tuple(k for k, (change, end) in enumerate(spans) if change.at <= time < end)
+        if present not in plants:
+            plants[present] = _plant(true, spec, [changes[k] for k in present], elastic)
+        return plants[present]
 
-    return PlantPlan(at(-np.inf), tuple(Change(time, at(time)) for time in times))
+    return PlantPlan(plant_at(-np.inf), tuple(Change(time, plant_at(time)) for time in times))
 
 
-def _plant(true: Robot, spec: PlantSpec, extras: list[_Extra], elastic: Elastic | None) -> Plant:
+def _plant(true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: Elastic | None) -> Plant:
     robot, drives = drives_of(true, spec.drives)
     external: dict[str, Array] = {}
-    for extra in extras:
-        if extra.load is not None:
-            robot = _loaded(robot, extra.load)
-        if extra.wrench is not None:
-            on = extra.wrench.on or robot.bodies[PLATFORM].name
-            external[on] = external.get(on, np.zeros(6)) + _wrench(extra.wrench)
+    for change in changes:
+        if change.load is not None:
+            robot = _loaded(robot, change.load)
+        if change.wrench is not None:
+            on = change.wrench.on or robot.bodies[PLATFORM].name
+            external[on] = external.get(on, np.zeros(6)) + _wrench(change.wrench)
     inner: Any
     if spec.elastic:
         if elastic is None:
@@ -199,13 +181,13 @@ def _plant(true: Robot, spec: PlantSpec, extras: list[_Extra], elastic: Elastic 
 def _wrench(spec: WrenchSpec) -> Array:
     """[f; n] (6,), N and N m."""
     parts = []
-    for given, kind in ((spec.force, "force"), (spec.torque, "torque")):
-        entries: Any = given
-        if isinstance(given, str):
-            *numbers, unit = given.split()
+    for written, kind in ((spec.force, "force"), (spec.torque, "torque")):
+        entries: Any = written
+        if isinstance(written, str):
+            *numbers, unit = written.split()
             entries = [f"{number} {unit}" for number in numbers]
         if len(entries) != 3:
-            raise KinematicsError(f'a {kind} has three entries: write "0 0 -20 N", got {given!r}')
+            raise KinematicsError(f'a {kind} has three entries: write "0 0 -20 N", got {written!r}')
         parts += [quantity_of(entry, kind) for entry in entries]
     return np.array(parts)
 
@@ -277,19 +259,19 @@ class Scenario(Shown):
                 duration, seed.
         """
         spec = self.spec
-        own = {given.name: given for given in spec.controllers}
+        named = {entry.name: entry for entry in spec.controllers}
         chosen = spec.controllers
         if controllers is not None:
-            chosen = tuple(own.get(name, ControllerSpec(name=name)) for name in controllers)
+            chosen = tuple(named.get(name, ControllerSpec(name=name)) for name in controllers)
         if bandwidth is not None:
-            chosen = tuple(given.model_copy(update={"bandwidth": bandwidth}) for given in chosen)
+            chosen = tuple(entry.model_copy(update={"bandwidth": bandwidth}) for entry in chosen)
         path = spec.path
         if speed is not None:
             key = next(key for key in type(path).model_fields if getattr(path, key) is not None)
             update = {"speed": speed} | ({} if key == "circle" else {"duration": None})
             path = path.model_copy(update={key: getattr(path, key).model_copy(update=update)})
-        given = {key: value for key, value in entries.items() if value is not None}
-        return replace(self, spec=spec.model_copy(update={"controllers": chosen, "path": path, **given}))
+        changes = {key: value for key, value in entries.items() if value is not None}
+        return replace(self, spec=spec.model_copy(update={"controllers": chosen, "path": path, **changes}))
 
     def prepare(self, robot: Robot | str | None = None, *, elastic: Elastic | None = None) -> Prepared:
         """Make plant, path and controllers for a robot.
@@ -302,34 +284,34 @@ class Scenario(Shown):
             DescriptionError: with all that does not fit the robot, each at its place.
             UnderactuatedError: if nothing drives some motions.
         """
-        own = self._robot(robot)
-        require_driven(own, "a controller needs")
+        nominal = self._robot(robot)
+        require_driven(nominal, "a controller needs")
         spec = self.spec
         problems: list[Problem] = []
-        model, true, sensors = own, own, Sensors()
+        model, true, sensors = nominal, nominal, Sensors()
         if spec.delay > spec.sample:
-            words = f"a delay of {spec.delay:g} s is beyond the sample time of {spec.sample:g} s"
-            problems.append(self.source.problem(("delay",), words, "at most the sample time"))
+            message = f"a delay of {spec.delay:g} s is beyond the sample time of {spec.sample:g} s"
+            problems.append(self.source.problem(("delay",), message, "at most the sample time"))
         # A block that fails leaves nothing in these.
         paths: list[PathPlan] = []
         plans: list[PlantPlan] = []
         with self._located(("model",), problems):
-            model = robot_of_spec(own, spec.model, self.folder)
+            model = robot_of_spec(nominal, spec.model, self.folder)
         with self._located(("plant",), problems):
-            true = robot_of_spec(own, spec.plant, self.folder)
+            true = robot_of_spec(nominal, spec.plant, self.folder)
         with self._located(("path",), problems), task("choosing the path"):
             paths.append(scenario_path(model, spec.path, self.folder))
         with self._located(("sensors",), problems):
-            sensors = self._sensors(own)
+            sensors = self._sensors(nominal)
         chosen = self._controllers(model, problems)
         for path in paths:
             with self._located(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
-                    one._replace(start=one.start + shift, end=one.end + shift)
-                    for one in path.loads
+                    carried.model_copy(update={"at": carried.at + shift, "until": carried.until + shift})
+                    for carried in path.loads
                     for shift in (k * path.trajectory.duration for k in range(spec.repeat))
                 ]
-                plans.append(plants_of(true, spec.plant, spec.changes, loads, elastic))
+                plans.append(plants_of(true, spec.plant, [*spec.changes, *loads], elastic))
         if problems:
             raise DescriptionError(sorted(problems))
         return Prepared(model, *plans[0], paths[0].trajectory, chosen, sensors)
@@ -359,41 +341,41 @@ class Scenario(Shown):
     # ---- parts
 
     def _robot(self, robot: Robot | str | None) -> Robot:
-        given = robot if robot is not None else self.spec.robot
-        if given is None:
+        chosen = robot if robot is not None else self.spec.robot
+        if chosen is None:
             hint = "add `robot: palida`, or name a robot beside the scenario"
             raise DescriptionError([self.source.problem((), "the scenario names no robot", hint)])
-        return given if isinstance(given, Robot) else load(given)
+        return chosen if isinstance(chosen, Robot) else load(chosen)
 
     def _controllers(self, model: Robot, problems: list[Problem]) -> dict[str, Controller]:
         spec = self.spec
         result: dict[str, Controller] = {}
-        for k, given in enumerate(spec.controllers):
+        for k, entry in enumerate(spec.controllers):
             path: KeyPath = ("controllers", k)
-            label = given.label or given.name
-            if given.name not in CONTROLLERS:
-                words = f"no controller is called {given.name!r}"
-                problems.append(self.source.problem(path, words, did_you_mean(given.name, CONTROLLERS)))
+            label = entry.label or entry.name
+            if entry.name not in CONTROLLERS:
+                message = f"no controller is called {entry.name!r}"
+                problems.append(self.source.problem(path, message, did_you_mean(entry.name, CONTROLLERS)))
                 continue
             if label in result:
-                words = f"two controllers are called {label!r}"
-                problems.append(self.source.problem(path, words, "give one of them a label"))
+                message = f"two controllers are called {label!r}"
+                problems.append(self.source.problem(path, message, "give one of them a label"))
                 continue
             with self._located(path, problems):
                 try:
                     result[label] = controller(
                         model,
-                        given.name,
+                        entry.name,
                         period=spec.sample,
-                        bandwidth=given.bandwidth,
+                        bandwidth=entry.bandwidth,
                         delay=spec.delay,
                         # Whoever tunes a controller allows for the current loops.
                         lag=spec.plant.drives.time_constant,
-                        natural_frequency=given.natural_frequency,
-                        **given.options,
+                        natural_frequency=entry.natural_frequency,
+                        **entry.options,
                     )
                 except (TypeError, ValueError) as error:
-                    raise NacelleError(f"{given.name} does not take these options: {error}") from None
+                    raise NacelleError(f"{entry.name} does not take these options: {error}") from None
         return result
 
     def _sensors(self, robot: Robot) -> Sensors:

@@ -47,12 +47,12 @@ Count = Annotated[int, Field(ge=1)]
 def _one(model: Any, *names: str) -> None:
     """Demand exactly one of several keys, by the names in the file."""
     fields = type(model).model_fields
-    given = [name for name in names if getattr(model, name) is not None]
-    if len(given) != 1:
+    present = [name for name in names if getattr(model, name) is not None]
+    if len(present) != 1:
         keys = [fields[name].alias or name for name in names]
-        there = " and ".join(fields[name].alias or name for name in given)
+        named = " and ".join(fields[name].alias or name for name in present)
         raise fault(
-            f"exactly one of {', '.join(keys)} is needed, {there + ' are' if given else 'none is'} given"
+            f"exactly one of {', '.join(keys)} is needed, {named + ' are' if present else 'none is'} given"
         )
 
 

@@ -162,8 +162,8 @@ class CameraFile(Shown):
     @property
     def shutter(self) -> Shutter:
         """When it looks."""
-        own = self.spec.shutter
-        return Shutter(own.rate, own.exposure, own.latency, own.kind, own.clock_offset)
+        spec = self.spec.shutter
+        return Shutter(spec.rate, spec.exposure, spec.latency, spec.kind, spec.clock_offset)
 
     @property
     def pixels(self) -> PixelModel:

@@ -163,17 +163,18 @@ class LookingComparison(Drawn):
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Where looking begins to win or to lose."""
-        return tuple(one for sweep in self.sweeps for one in _crossings(self.of(sweep)))
+        return tuple(crossing for sweep in self.sweeps for crossing in _crossings(self.of(sweep)))
 
     def verdict(self, sweep: str) -> str:
         """When looking wins over encoders in a sweep, in words; its bounds in SI units."""
-        crossings = [one for one in self.crossings if one.sweep == sweep]
+        crossings = [crossing for crossing in self.crossings if crossing.sweep == sweep]
         cases = self.of(sweep)
         if not crossings:
             better = cases[0].median("vision") < cases[0].median("encoders")
             return "vision wins throughout" if better else "encoders win throughout"
         return "; ".join(
-            f"vision wins {'above' if one.wins else 'below'} {one.value:.3g}" for one in crossings
+            f"vision wins {'above' if crossing.wins else 'below'} {crossing.value:.3g}"
+            for crossing in crossings
         )
 
     def summary(self) -> dict[str, Any]:
@@ -193,24 +194,24 @@ class LookingComparison(Drawn):
                 }
                 for case in self.cases
             ],
-            "crossings": [one._asdict() for one in self.crossings],
+            "crossings": [crossing._asdict() for crossing in self.crossings],
         }
 
 
 def _crossings(cases: Sequence[Case]) -> Iterator[Crossing]:
     """Where the medians of vision and encoders cross."""
-    for one, other in itertools.pairwise(cases):
-        pairs = [(case.median("encoders"), case.median("vision")) for case in (one, other)]
-        if one.value > 0.0:
+    for before, after in itertools.pairwise(cases):
+        pairs = [(case.median("encoders"), case.median("vision")) for case in (before, after)]
+        if before.value > 0.0:
             a, b = (math.log(e / v) if math.isfinite(v) else -_LOST for e, v in pairs)
-            first, last = math.log(one.value), math.log(other.value)
+            first, last = math.log(before.value), math.log(after.value)
         else:
             a, b = (e * e - v * v if math.isfinite(v) else -_LOST for e, v in pairs)
-            first, last = 0.0, other.value**2
+            first, last = 0.0, after.value**2
         if (a > 0.0) != (b > 0.0):
-            place = first + a / (a - b) * (last - first)
-            value = math.exp(place) if one.value > 0.0 else math.sqrt(place)
-            yield Crossing(one.sweep, value, b > 0.0)
+            position = first + a / (a - b) * (last - first)
+            value = math.exp(position) if before.value > 0.0 else math.sqrt(position)
+            yield Crossing(before.sweep, value, b > 0.0)
 
 
 class LookingBench:
@@ -392,7 +393,7 @@ def _case(sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, 
     return Case(
         sweep,
         value,
-        {name: np.array([one[0] for one in rows]) for name, rows in results.items()},
-        {name: np.array([one[1] for one in rows]) for name, rows in results.items()},
-        tuple(one[2] for rows in results.values() for one in rows if one[2]),
+        {name: np.array([result[0] for result in rows]) for name, rows in results.items()},
+        {name: np.array([result[1] for result in rows]) for name, rows in results.items()},
+        tuple(result[2] for rows in results.values() for result in rows if result[2]),
     )

@@ -137,15 +137,15 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
     owners = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     spans = _spans(robot)
 
-    def frame(body: int, own: Pose, other: int, outgoing: bool) -> Pose:
+    def frame(body: int, pose: Pose, neighbour: int, outgoing: bool) -> Pose:
         if body in owners and outgoing:
-            return Pose(own.R, _plus(own.p, values[3 * legs + owners[body]], spans[body]))
-        if body == BASE and other in owners:
-            k = 3 * owners[other]
-            return Pose(own.R, pack([a + b for a, b in zip(own.p, values[k : k + 3], strict=True)]))
-        return own
+            return Pose(pose.R, _plus(pose.p, values[3 * legs + owners[body]], spans[body]))
+        if body == BASE and neighbour in owners:
+            k = 3 * owners[neighbour]
+            return Pose(pose.R, pack([a + b for a, b in zip(pose.p, values[k : k + 3], strict=True)]))
+        return pose
 
-    def placed(j: int, joint: Joint) -> Joint:
+    def deviate_joint(j: int, joint: Joint) -> Joint:
         first, second = joint.predecessor, joint.successor
         return dataclasses.replace(
             joint,
@@ -153,7 +153,7 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
             frame_successor=frame(second, joint.frame_successor, first, j >= robot.tree),
         )
 
-    joints = tuple(placed(j, joint) for j, joint in enumerate(robot.joints))
+    joints = tuple(deviate_joint(j, joint) for j, joint in enumerate(robot.joints))
     result = dataclasses.replace(robot, joints=joints)
     if values.dtype == object:
         object.__setattr__(result, "numeric", sample(robot))
@@ -212,17 +212,17 @@ def anchor_projectors(robot: Robot) -> Array:
 @lru_cache(maxsize=32)
 def outwards(robot: Robot) -> Array:
     """Anchors less their mean (legs, 3), m, of the directions in which they can be moved."""
-    places = []
+    anchors = []
     for leg in robot.legs:
-        own = [
+        points = [
             joint.frame_predecessor.p if joint.predecessor == BASE else joint.frame_successor.p
             for joint in (robot.joints[j] for j in (*leg.joints, *leg.closures))
             if BASE in (joint.predecessor, joint.successor)
         ]
-        if not own:
+        if not points:
             raise KinematicsError(f"leg {leg.name!r} of {robot.name} is not fastened to the base")
-        places.append(np.mean(own, axis=0))
-    out = np.array(places) - np.mean(places, axis=0)
+        anchors.append(np.mean(points, axis=0))
+    out = np.array(anchors) - np.mean(anchors, axis=0)
     return np.asarray(np.einsum("kij,kj->ki", anchor_projectors(robot), out))
 
 

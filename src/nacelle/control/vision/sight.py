@@ -129,7 +129,7 @@ class ModelEdges:
     def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         del predicted
-        found = []
+        measurements = []
         for k in exposure.cylinders:
             rod = self._cylinders[k]
             A, B = self._camera.seen(np.stack(rod.placed(*true)))
@@ -145,10 +145,10 @@ class ModelEdges:
                 seen = n + E @ (np.linalg.cholesky(C) @ drawn)
                 seen = seen / np.linalg.norm(seen)
                 across = (np.eye(3) - np.outer(seen, seen)) @ E
-                found.append(
+                measurements.append(
                     EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, across @ C @ across.T)
                 )
-        return found
+        return measurements
 
     def _covariance(self, n: Array, E: Array, points: Array) -> Array | None:
         """Covariance (2, 2) of a normal along E (3, 2), from points (k, 3) a pixel apart, camera axes."""
@@ -197,11 +197,11 @@ class RenderedEdges:
         """Edges of an exposure."""
         scene = self._scenery.scene(self._camera, *true)
         expected = self._scenery.scene(self._camera, *predicted())
-        found: list[EdgeMeasurement] = []
+        measurements: list[EdgeMeasurement] = []
         for k in exposure.cylinders:
             measured = look(scene, expected, k, self._pixels, self._rng, exposure=exposure)
             if measured is None:
                 self.missed += 1
             else:
-                found += measured.edges
-        return found
+                measurements += measured.edges
+        return measurements

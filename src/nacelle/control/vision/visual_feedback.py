@@ -43,15 +43,15 @@ from nacelle.vision.observer.settings import ObserverSettings, Start
 
 
 @lru_cache(maxsize=32)
-def observed_law(given: ControllerKind) -> Callable[..., dict[str, Array]]:
+def observed_law(law_kind: ControllerKind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, x, v, r, gains) of computed torque at an observed platform.
 
     Raises:
         KinematicsError: if the kind of controller is another one.
     """
-    if not isinstance(given, ComputedTorque) or given.space != "cartesian" or given.observer:
-        raise KinematicsError(f"an observed platform is controlled by 'ct-cartesian', got {given.name!r}")
-    kind: ComputedTorque = given
+    if not isinstance(law_kind, ComputedTorque) or law_kind.space != "cartesian" or law_kind.observer:
+        raise KinematicsError(f"an observed platform is controlled by 'ct-cartesian', got {law_kind.name!r}")
+    kind: ComputedTorque = law_kind
 
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
@@ -126,8 +126,8 @@ class VisualController(Controller):
         Raises:
             KinematicsError: if the controller is another one.
         """
-        own = (controller.kind, controller.robot, controller.period, controller.gains)
-        return VisualController(*own, looking, plant, encoders)
+        parts = (controller.kind, controller.robot, controller.period, controller.gains)
+        return VisualController(*parts, looking, plant, encoders)
 
     def digital(
         self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None

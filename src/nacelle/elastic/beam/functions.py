@@ -108,15 +108,16 @@ def integral_of_product(f: Function, g: Function) -> float:
         return float(_polynomials(f, g))
     if isinstance(f, Wave) and isinstance(g, Wave):
         return _waves(f, g)
-    wave, other = (f, g) if isinstance(f, Wave) else (g, f)
+    wave, poly = (f, g) if isinstance(f, Wave) else (g, f)
     assert isinstance(wave, Wave)
-    assert isinstance(other, Piecewise)
-    if len(other.pieces) > 1:
+    assert isinstance(poly, Piecewise)
+    if len(poly.pieces) > 1:
         raise ValueError("sines go with polynomials over one piece only")
     with localcontext() as context:
         context.prec = 100
         total = sum(
-            (_decimal(c) * _moment(p, wave.k, wave.cosine) for p, c in enumerate(other.pieces[0])), Decimal(0)
+            (_decimal(c) * _moment(p, wave.k, wave.cosine) for p, c in enumerate(poly.pieces[0])),
+            Decimal(0),
         )
         return wave.factor * float(total)
 

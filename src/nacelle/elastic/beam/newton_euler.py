@@ -18,8 +18,6 @@ of
 
 which tests derive anew. Forces are those that the neighbours must apply: f (3,), n (3,) about the origin, s
 (n,).
-
-Sums of scalars that leave out nothing and add no zero: terms of programs.
 """
 
 from __future__ import annotations
@@ -96,7 +94,7 @@ def _products(shapes: Shapes, q: Array, rest: bool) -> list[Array]:
     return result
 
 
-def _second(shapes: Shapes, q: Array, moved: Array, products: list[Array], rest: bool) -> Array:
+def _second(shapes: Shapes, q: Array, field: Array, products: list[Array], rest: bool) -> Array:
     """Int rho A p x^T dx (3, 3), x the field of coordinates `moved` (with the undeformed beam where `rest`).
 
     `products` are int rho A d_i x dx.
@@ -108,7 +106,7 @@ def _second(shapes: Shapes, q: Array, moved: Array, products: list[Array], rest:
     # The part of p that is the undeformed beam: x e_x.
     for j, b in enumerate(shapes.component):
         if b >= 0 and shapes.X[j]:
-            entries[0][b] = entries[0][b] + shapes.X[j] * moved[j]
+            entries[0][b] = entries[0][b] + shapes.X[j] * field[j]
     for i, a in enumerate(shapes.component):
         if a >= 0:
             for b in range(3):
@@ -118,10 +116,10 @@ def _second(shapes: Shapes, q: Array, moved: Array, products: list[Array], rest:
 
 def _section(shapes: Shapes, w: Array, rate: Array) -> Array:
     """Int J_s (w + theta) dx (3,), theta of the coordinates' rates."""
-    own = shapes.section_inertia * shapes.beam.length
+    inertia = shapes.section_inertia * shapes.beam.length
     return pack(
         [
-            own[k] * w[k] + summed([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
+            inertia[k] * w[k] + summed([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
             for k in range(3)
         ]
     )
@@ -210,11 +208,11 @@ def mass_matrix(shapes: Shapes, q: Array) -> Array:
     S, P = _moments(shapes, q, True), _products(shapes, q, True)
     G = _second(shapes, q, q, P, True)
     trace = G[0, 0] + G[1, 1] + G[2, 2]
-    own = shapes.section_inertia * shapes.beam.length
+    inertia = shapes.section_inertia * shapes.beam.length
     for k in range(3):
         M[k, k] = shapes.beam.mass
         for j in range(3):
-            M[3 + k, 3 + j] = (trace + own[k] if k == j else 0.0) - G[k, j]
+            M[3 + k, 3 + j] = (trace + inertia[k] if k == j else 0.0) - G[k, j]
     for k, j, value in (
         (0, 1, -S[2]),
         (0, 2, S[1]),

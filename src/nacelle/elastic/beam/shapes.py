@@ -292,9 +292,9 @@ def _lowest(K: np.ndarray, M: np.ndarray, number: int) -> list[list[float]]:
     result = []
     for column in columns.T:
         size = float(np.max(np.abs(column)))
-        turned = column if column[int(np.argmax(np.abs(column) > 1e-3 * size))] > 0.0 else -column
+        signed = column if column[int(np.argmax(np.abs(column) > 1e-3 * size))] > 0.0 else -column
         result.append(
-            [float(f"{entry / size:.{_DIGITS}f}") * float(f"{size:.6g}") / math.sqrt(2.0) for entry in turned]
+            [float(f"{entry / size:.{_DIGITS}f}") * float(f"{size:.6g}") / math.sqrt(2.0) for entry in signed]
         )
     return result
 
@@ -317,12 +317,12 @@ def carried_moments(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCa
     """The moments that start and end of a beam carry."""
     ends = []
     for k, joints in enumerate((beam.start, beam.end)):
-        place = beam.frame.p + beam.frame.R[:, 0] * (beam.length if k else 0.0)
+        point = beam.frame.p + beam.frame.R[:, 0] * (beam.length if k else 0.0)
         free = [True, True, True]
         for axis in range(3):
             direction = beam.frame.R[:, axis]
             free[axis] = beam.tips[k] is None and all(
-                _frees(robot, j, beam.body, direction, place) for j in joints
+                _frees(robot, j, beam.body, direction, point) for j in joints
             )
         ends.append(
             MomentsCarried(*(not f for f in free))
@@ -332,14 +332,14 @@ def carried_moments(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCa
     return ends[0], ends[1]
 
 
-def _frees(robot: Robot, index: int, body: int, direction: Array, place: Array) -> bool:
+def _frees(robot: Robot, index: int, body: int, direction: Array, point: Array) -> bool:
     """Whether a joint leaves a body free to rotate about an axis through a place.
 
     Both in the body's frame.
     """
     joint = robot.numeric.joints[index]
     frame = joint.frame_predecessor if joint.predecessor == body else joint.frame_successor
-    offset = np.cross(direction, frame.p - place)
+    offset = np.cross(direction, frame.p - point)
     if float(np.linalg.norm(offset)) > 1e-9 * robot.size and not joint.at_point:
         return False
     if any(joint.springs) or any(actuator.joint == index for actuator in robot.actuators):

@@ -140,35 +140,36 @@ class Fixed(NamedTuple):
     x_rate: Scalar
 
 
-def fixed(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
+def fixed(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
     """Terms of D t'', C_j and F_P at zero acceleration: elastic forces, damping, and products of rates."""
-    shapes = own.shapes
+    shapes = beam.shapes
     coordinates = pack([at.length - shapes.beam.length, *now.t])
     coordinate_rates = pack([now.stretch, *now.t_rate])
     elastic = elastic_forces(shapes, coordinates, coordinate_rates)
     N = shapes.N[1:, 1:]
-    planes = range(len(own.planes))
-    inside = [[i for i in range(own.n) if own.plane[i] == j] for j in planes]
-    Nt = [[summed([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(own.n)]
+    planes = range(len(beam.planes))
+    inside = [[i for i in range(beam.n) if beam.plane[i] == j] for j in planes]
+    Nt = [[summed([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(beam.n)]
     q = pack(
         [
             [
-                summed([now.t[i] * Nt[i][k] for i in inside[j]] + ([own.rotary[j]] if j == k else []))
+                summed([now.t[i] * Nt[i][k] for i in inside[j]] + ([beam.rotary[j]] if j == k else []))
                 for k in planes
             ]
             for j in planes
         ]
     )
     push = [
-        summed([now.w[own.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
-        for i in range(own.n)
+        summed([now.w[beam.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
+        for i in range(beam.n)
     ]
     t_free = [
-        summed([own.inverse[i, m] * push[m] for m in range(own.n) if own.inverse[i, m]]) for i in range(own.n)
+        summed([beam.inverse[i, m] * push[m] for m in range(beam.n) if beam.inverse[i, m]])
+        for i in range(beam.n)
     ]
     # sum_i t_i N_im 2 w_m t_m', plane by plane.
     spin = [
-        summed([2.0 * now.w[own.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(own.n)]) for j in planes
+        summed([2.0 * now.w[beam.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(beam.n)]) for j in planes
     ]
 
     def over(weights: Array, values: Array, j: int) -> Scalar:
@@ -179,9 +180,9 @@ def fixed(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
         t=pack(t_free),
         q=q,
         spin=pack(spin),
-        xe=pack([over(own.x, now.t, j) for j in planes]),
-        ce=pack([over(own.c, now.t, j) for j in planes]),
-        x_rate=summed([2.0 * now.w[j] * over(own.x, now.t_rate, j) for j in planes]),
+        xe=pack([over(beam.x, now.t, j) for j in planes]),
+        ce=pack([over(beam.c, now.t, j) for j in planes]),
+        x_rate=summed([2.0 * now.w[j] * over(beam.x, now.t_rate, j) for j in planes]),
     )
 
 
@@ -202,9 +203,9 @@ class Driven(NamedTuple):
     fixed: Fixed
 
 
-def link_in_motion(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
+def link_in_motion(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
     """A link in motion, with what does not depend on accelerations."""
-    return Driven(own, at, now, fixed(own, at, now))
+    return Driven(beam, at, now, fixed(beam, at, now))
 
 
 class EndAccelerations(NamedTuple):
@@ -228,14 +229,14 @@ def _accelerations(link: Driven, start: Array, end: Array) -> EndAccelerations:
 
 def end_forces(link: Driven, start: Array, end: Array) -> Ends:
     """Forces at the ends of a link at accelerations of its ends less gravity, (3,) each."""
-    own, at, now, part = link
+    beam, at, now, part = link
     moving = _accelerations(link, start, end)
-    planes = range(len(own.planes))
-    m = own.shapes.beam.mass
-    a, b = _responses(own)
+    planes = range(len(beam.planes))
+    m = beam.shapes.beam.mass
+    a, b = _responses(beam)
     t = [
-        part.t[i] - a[i] * moving.start_n[own.plane[i]] - b[i] * moving.end_n[own.plane[i]]
-        for i in range(own.n)
+        part.t[i] - a[i] * moving.start_n[beam.plane[i]] - b[i] * moving.end_n[beam.plane[i]]
+        for i in range(beam.n)
     ]
     axial = m / 6.0 * moving.start_e + m / 3.0 * moving.end_e - part.x_rate + part.axial
     force = (axial - summed([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
@@ -248,8 +249,8 @@ def end_forces(link: Driven, start: Array, end: Array) -> Ends:
             - part.xe[j] * moving.end_e
         )
         across = m / 6.0 * moving.start_n[j] + m / 3.0 * moving.end_n[j] + C * at.reciprocal
-        inside = [i for i in range(own.n) if own.plane[i] == j and own.x[i]]
-        across = across + summed([own.x[i] * t[i] for i in inside]) - now.w[j] * whirl
+        inside = [i for i in range(beam.n) if beam.plane[i] == j and beam.x[i]]
+        across = across + summed([beam.x[i] * t[i] for i in inside]) - now.w[j] * whirl
         force = force + across * at.n[j]
     bent = pack(t) if t else np.zeros(0)
     return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
@@ -271,10 +272,10 @@ def corrected(link: Driven, first: Ends, start: EndMotion, end: EndMotion) -> En
         start: how the start moves now.
         end: how the end moves now.
     """
-    own, at, _, _ = link
-    a, b = _responses(own)
+    beam, at, _, _ = link
+    a, b = _responses(beam)
     start_n, end_n = ([dot(n, change) for n in at.n] for change in (start.change, end.change))
-    t = [first.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
+    t = [first.t[i] - a[i] * start_n[beam.plane[i]] - b[i] * end_n[beam.plane[i]] for i in range(beam.n)]
     I = link_end_inertia(link)
     force = first.end + product(I.mixed.T, start.change) + product(I.end, end.change)
     bent = pack(t) if t else np.zeros(0)
@@ -283,13 +284,13 @@ def corrected(link: Driven, first: Ends, start: EndMotion, end: EndMotion) -> En
 
 def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:
     """Rate of the link's momentum less its weight (3,): the sum of the forces at both ends."""
-    own, at, now, _ = link
-    force = 0.5 * own.shapes.beam.mass * (moving.start + moving.end)
-    planes = range(len(own.planes))
-    C = own.shapes.C[1:]
+    beam, at, now, _ = link
+    force = 0.5 * beam.shapes.beam.mass * (moving.start + moving.end)
+    planes = range(len(beam.planes))
+    C = beam.shapes.C[1:]
 
     def over(values: Array, j: int) -> Scalar:
-        return summed([C[i] * values[i] for i in range(own.n) if own.plane[i] == j and C[i]])
+        return summed([C[i] * values[i] for i in range(beam.n) if beam.plane[i] == j and C[i]])
 
     bent = [over(now.t, j) for j in planes]
     whirl = summed([now.w[j] * bent[j] for j in planes])
@@ -300,11 +301,11 @@ def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:
     return np.asarray(force)
 
 
-def _responses(own: LinkConstants) -> tuple[Array, Array]:
+def _responses(beam: LinkConstants) -> tuple[Array, Array]:
     """T'' per acceleration across of the start and of the end: D^-1 c and D^-1 x (n,)."""
-    same = np.equal.outer(own.plane, own.plane)
-    inverse = np.where(same, own.inverse, 0.0)
-    return product(inverse, own.c), product(inverse, own.x)
+    same = np.equal.outer(beam.plane, beam.plane)
+    inverse = np.where(same, beam.inverse, 0.0)
+    return product(inverse, beam.c), product(inverse, beam.x)
 
 
 class Inertia(NamedTuple):
@@ -322,10 +323,10 @@ def link_end_inertia(link: Driven) -> Inertia:
     c_i t_i and Q = q + rho I L: P P has m/3 along, -s_j / l between, kappa + Q_jk / l^2 across; A A likewise
     with +u_j / l; A P has m/6 along, (s_j, -u_j) / l between, kappa - Q / l^2 across.
     """
-    own, at, _, part = link
-    planes = range(len(own.planes))
-    m = own.shapes.beam.mass
-    a, b = _responses(own)
+    beam, at, _, part = link
+    planes = range(len(beam.planes))
+    m = beam.shapes.beam.mass
+    a, b = _responses(beam)
     square = at.reciprocal * at.reciprocal
 
     def matrix(
@@ -333,7 +334,7 @@ def link_end_inertia(link: Driven) -> Inertia:
     ) -> Array:
         total = base * np.eye(3)
         for j in planes:
-            inside = [i for i in range(own.n) if own.plane[i] == j]
+            inside = [i for i in range(beam.n) if beam.plane[i] == j]
             kappa = base - float(sum(weights[i] * response[i] for i in inside))
             for k in planes:
                 Q = part.q[j, k] * square
@@ -347,9 +348,9 @@ def link_end_inertia(link: Driven) -> Inertia:
     u = [part.ce[j] * at.reciprocal for j in planes]
     minus_s, minus_u = [-v for v in s], [-v for v in u]
     return Inertia(
-        matrix(m / 3.0, own.c, a, 1.0, u, u),
-        matrix(m / 6.0, own.c, b, -1.0, s, minus_u),
-        matrix(m / 3.0, own.x, b, 1.0, minus_s, minus_s),
+        matrix(m / 3.0, beam.c, a, 1.0, u, u),
+        matrix(m / 6.0, beam.c, b, -1.0, s, minus_u),
+        matrix(m / 3.0, beam.x, b, 1.0, minus_s, minus_s),
     )
 
 

@@ -125,13 +125,13 @@ def _friction_moments(now: Now, physics: Physics) -> list[tuple[Array, Array, Ar
     """Of every joint at an end of a link friction moment (3,), relative angular velocity and Jacobian."""
     structure = now.natural.structure
     result = []
-    for place in structure.joints if physics.friction else ():
-        joint = structure.robot.joints[place.joint]
-        (w1, J1), (w2, J2) = (_turning(now, *side) for side in (place.first, place.second))
+    for link_joint in structure.joints if physics.friction else ():
+        joint = structure.robot.joints[link_joint.joint]
+        (w1, J1), (w2, J2) = (_turning(now, *side) for side in (link_joint.first, link_joint.second))
         relative, J = w2 - w1, J2 - J1
         if joint.kind is JointKind.REVOLUTE:
             assert structure.normal is not None
-            axis = structure.normal * _sense(now, place.joint, structure.normal)
+            axis = structure.normal * _sense(now, link_joint.joint, structure.normal)
             effort = friction_effort(joint, 0, pack([dot(axis, relative)]), physics.smooth)
             moment = axis * effort[0]
         else:
@@ -219,10 +219,10 @@ def _first(now: Now, a: Array | None) -> Array:
     natural, stumps = now.natural, now.natural.structure.stumps
     gravity = np.asarray(stumps.robot.gravity)
     falling = {k: gravity[k] for k in range(3)}
-    for joint, place in zip(stumps.robot.tree_joints, stumps.robot.v_slices, strict=True):
+    for joint, rates in zip(stumps.robot.tree_joints, stumps.robot.v_slices, strict=True):
         if joint.predecessor == BASE and joint.kind is JointKind.PRISMATIC:
-            falling[stumps.robot.platform_nv + place.start] = float(joint.frame_predecessor.R[:, 2] @ gravity)
-    entries: list[Scalar] = [falling.get(place, 0.0) for place in natural.order]
+            falling[stumps.robot.platform_nv + rates.start] = float(joint.frame_predecessor.R[:, 2] @ gravity)
+    entries: list[Scalar] = [falling.get(rates, 0.0) for rates in natural.order]
     if a is not None:
         entries[: natural.na] = list(a)
     return pack(entries)
@@ -293,18 +293,18 @@ def kinetic(now: Now) -> Scalar:
 
 
 def _link_kinetic(link: Driven, start: Tip, end: Tip) -> Scalar:
-    own, at, rates, part = link
+    constants, at, rates, part = link
     a, b = start.v, end.v
-    twice = own.shapes.beam.mass / 3.0 * (dot(a, a) + dot(a, b) + dot(b, b))
-    if own.n:
-        twice = twice + dot(rates.t_rate, product(own.shapes.mass[1:, 1:], rates.t_rate))
-    for j in range(len(own.planes)):
-        for k in range(len(own.planes)):
+    twice = constants.shapes.beam.mass / 3.0 * (dot(a, a) + dot(a, b) + dot(b, b))
+    if constants.n:
+        twice = twice + dot(rates.t_rate, product(constants.shapes.mass[1:, 1:], rates.t_rate))
+    for j in range(len(constants.planes)):
+        for k in range(len(constants.planes)):
             twice = twice + rates.w[j] * rates.w[k] * part.q[j, k]
-    for i in range(own.n):
-        j = own.plane[i]
-        moved = own.c[i] * a + own.x[i] * b
-        across = rates.t_rate[i] * dot(at.n[j], moved) - rates.w[j] * rates.t[i] * dot(at.e, moved)
+    for i in range(constants.n):
+        j = constants.plane[i]
+        momentum = constants.c[i] * a + constants.x[i] * b
+        across = rates.t_rate[i] * dot(at.n[j], momentum) - rates.w[j] * rates.t[i] * dot(at.e, momentum)
         twice = twice + 2.0 * across
     return 0.5 * twice
 
@@ -314,12 +314,12 @@ def potential(now: Now) -> Scalar:
     total = energy.potential(now.frames, now.state)
     gravity = np.asarray(now.natural.structure.robot.gravity)
     for link, (a, b) in zip(now.links, now.tips, strict=True):
-        own, at, rates, _ = link
-        coordinates = pack([at.length - own.shapes.beam.length, *rates.t])
-        total = total + strain_energy(own.shapes, coordinates)
-        moment = 0.5 * own.shapes.beam.mass * (a.p + b.p)
-        for i in range(own.n):
-            moment = moment + own.shapes.C[1 + i] * rates.t[i] * at.n[own.plane[i]]
+        constants, at, rates, _ = link
+        coordinates = pack([at.length - constants.shapes.beam.length, *rates.t])
+        total = total + strain_energy(constants.shapes, coordinates)
+        moment = 0.5 * constants.shapes.beam.mass * (a.p + b.p)
+        for i in range(constants.n):
+            moment = moment + constants.shapes.C[1 + i] * rates.t[i] * at.n[constants.plane[i]]
         total = total - dot(gravity, moment)
     return total
 
@@ -351,11 +351,11 @@ def _robot_rates(robot: Robot, now: Now) -> Array:
     """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
     stumps = now.natural.structure.stumps.robot
     rates: list[Scalar] = list(now.r[: robot.platform_nv])
-    places = {joint.name: place for joint, place in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
+    slices = {joint.name: part for joint, part in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
     for joint in robot.tree_joints:
-        place = places.get(joint.name)
+        part = slices.get(joint.name)
         m = robot.platform_nv
-        rates += [0.0] * joint.nv if place is None else list(now.r[m + place.start : m + place.stop])
+        rates += [0.0] * joint.nv if part is None else list(now.r[m + part.start : m + part.stop])
     return pack(rates)
 
 
@@ -453,8 +453,8 @@ def _placed(natural: Natural, qa: Array, qe: Array) -> tuple[Array, Array]:
     point = first + a * d + (h if _side(natural) > 0.0 else -h) * cross(normal, d)
     out = int(np.argmax(np.abs(normal)))
     # Out of the plane the platform stays where it is in the reference pose.
-    place = pack([structure.robot.reference.p[k] if k == out else point[k] for k in range(3)])
-    return pack([*place, *p[3:]]), lengths
+    position = pack([structure.robot.reference.p[k] if k == out else point[k] for k in range(3)])
+    return pack([*position, *p[3:]]), lengths
 
 
 def reference_actuators(robot: Robot) -> list[float]:
@@ -488,22 +488,22 @@ def _moving(natural: Natural, qa: Array, qe: Array, va: Array, ve: Array) -> Now
     normal = structure.normal
     assert normal is not None
     inside = [k for k in range(3) if abs(normal[k]) < 0.5]
-    places = [natural.order.index(k) for k in inside]
+    indices = [natural.order.index(k) for k in inside]
     # Rates in y with the platform at rest give the velocities of the starts.
     y = [0.0] * natural.n
     y[: natural.na] = list(va)
-    for place, value in zip(
-        [k for k in range(natural.na, len(natural.order)) if k not in places], stumps, strict=True
+    for index, value in zip(
+        [k for k in range(natural.na, len(natural.order)) if k not in indices], stumps, strict=True
     ):
-        y[place] = value
+        y[index] = value
     for part, values in zip(natural.link_rates, bent, strict=True):
         y[part] = list(values)
     still = now_at(natural, p, pack(y), Lengths(lengths, stretch))
     e = [(end - start) * divide(1.0, length) for (start, end), length in zip(tips, lengths, strict=True)]
     right = [stretch[k] + dot(e[k], still.tips[k][0].v) for k in range(len(e))]
     velocity = solve(pack([[row[k] for k in inside] for row in e]), pack(right))
-    for place, value in zip(places, velocity, strict=True):
-        y[place] = value
+    for index, value in zip(indices, velocity, strict=True):
+        y[index] = value
     return now_at(natural, p, pack(y), Lengths(lengths, stretch))
 
 

@@ -1,6 +1,4 @@
-"""Robots without their two-point links: which can be cut so, their positions and motion then.
-
-Positions and motion of a robot without its two-point links, over any scalar.
+"""Robots without their two-point links: which can be cut so, their positions and motion then, any scalar.
 
     p = [platform; joints of the stumps; elastic coordinates of the stumps; for each link t (and n_1)]
     y = [rates of the actuators; other rates of the stumps; for each link t']
@@ -154,10 +152,10 @@ def structure_of(robot: Robot) -> CondensedStructure | str:
         return tree.section_of(index[body], _joint_end(whole, body, joint))
 
     two_point_links = []
-    for place, (shapes, number) in links.items():
+    for link_body, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            end = _link_end(robot, set(links), place, joints, carrier)
+            end = _link_end(robot, set(links), link_body, joints, carrier)
             if isinstance(end, str):
                 return end
             ends.append(end)
@@ -227,17 +225,17 @@ def _stump_shapes(whole: Extended, kept: list[int], index: dict[int, int]) -> tu
 
 
 def _link_end(
-    robot: Robot, links: set[int], place: int, joints: tuple[int, ...], carrier: Callable[[int, int], int]
+    robot: Robot, links: set[int], link_body: int, joints: tuple[int, ...], carrier: Callable[[int, int], int]
 ) -> LinkEnd | str:
     """Where an end of a link sits; if it cannot be taken out, why."""
-    held = [j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point]
+    held = [j for j in joints if _other(robot, link_body, j) not in links and not robot.joints[j].at_point]
     if not held:
-        return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
+        return f"an end of {robot.bodies[link_body].name!r} sits on other flexible links only"
     if len(held) > 1:
-        return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+        return f"an end of {robot.bodies[link_body].name!r} holds two bodies together"
     joint = robot.joints[held[0]]
-    frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
-    return LinkEnd(carrier(_other(robot, place, held[0]), held[0]), np.asarray(frame.p, dtype=float))
+    frame = joint.frame_predecessor if joint.successor == link_body else joint.frame_successor
+    return LinkEnd(carrier(_other(robot, link_body, held[0]), held[0]), np.asarray(frame.p, dtype=float))
 
 
 def _two_point(shapes: Shapes, planar: bool) -> bool:
@@ -272,8 +270,8 @@ def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array
 
 def _other(robot: Robot, body: int, joint: int) -> int:
     """The body that a joint connects with a body."""
-    own = robot.joints[joint]
-    return own.predecessor if own.successor == body else own.successor
+    connection = robot.joints[joint]
+    return connection.predecessor if connection.successor == body else connection.successor
 
 
 def _joint_end(whole: Extended, body: int, joint: int) -> str:
@@ -354,13 +352,13 @@ class Natural:
     def link_places(self) -> tuple[slice, ...]:
         """Where each link's numbers are in p."""
         extra = 0 if self.structure.normal is not None else 3
-        ends = np.cumsum([self.stumps_size, *(own.n + extra for own in self.links)]).tolist()
+        ends = np.cumsum([self.stumps_size, *(constants.n + extra for constants in self.links)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
 
     @cached_property
     def link_rates(self) -> tuple[slice, ...]:
         """Where each link's rates are in y."""
-        ends = np.cumsum([len(self.order), *(own.n for own in self.links)]).tolist()
+        ends = np.cumsum([len(self.order), *(constants.n for constants in self.links)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
 
     @property
@@ -480,14 +478,14 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
                 )
             )
         part, rate = p[natural.link_places[k]], y[natural.link_rates[k]]
-        own = natural.links[k]
+        constants = natural.links[k]
         span = ends[1].p - ends[0].p
-        across = None if natural.structure.normal is not None else _across(span, part[own.n :])
+        across = None if natural.structure.normal is not None else _across(span, part[constants.n :])
         at = link_at(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
-        links.append(link_in_motion(own, at, LinkRates(stretch, w, part[: own.n], rate)))
+        links.append(link_in_motion(constants, at, LinkRates(stretch, w, part[: constants.n], rate)))
         tips.append((ends[0], ends[1]))
     return Now(natural, frames, state, r, tuple(tips), tuple(links))
 

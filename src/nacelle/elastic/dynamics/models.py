@@ -1,14 +1,10 @@
-"""The elastodynamic model of a robot with flexible links: equations, physics functions, flow.
-
-The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
+"""The elastodynamic model of a robot with flexible links over any scalar: equations, functions, flow.
 
 Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and
 the actuators' accelerations or forces:
 
     inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
     forward   tau -> all accelerations                          M y'' = [tau; 0] - c
-
-The elastodynamic model of a robot with flexible links, over any scalar ([BK2013] (38)).
 
 At positions p and independent rates y' = [q_a'; others] (`plan`):
 
@@ -19,9 +15,8 @@ At positions p and independent rates y' = [q_a'; others] (`plan`):
 M and c are those of the tree of frames: rigid bodies by their wrenches, beams by the generalised Newton-Euler
 model; friction, springs and rotors of joints as for rigid robots. Actuator forces tau are along q_a.
 
-The flow of a robot with flexible links: the derivative of its state s = [p; y].
-
-Positions p (size,) follow all rates, which follow the independent ones y (n,), the actuators' first:
+The flow is the derivative of the state s = [p; y]. Positions p (size,) follow all rates, which follow the
+independent ones y (n,), the actuators' first:
 
     p' = P(p) r,   r = J(p) y
     M y' + c = [tau; 0],   or with prescribed motion  M_ee z' = -(M_ea a + c_e)  of the other rates z
@@ -99,10 +94,10 @@ def loop_step(at: Posed) -> Array:
 
 def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
     entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
-    for place, value in zip(plan.dependent, dependent, strict=True):
-        entries[place] = value
-    for place, value in zip(plan.independent, independent, strict=True):
-        entries[place] = value
+    for index, value in zip(plan.dependent, dependent, strict=True):
+        entries[index] = value
+    for index, value in zip(plan.independent, independent, strict=True):
+        entries[index] = value
     return pack(entries)
 
 
@@ -156,10 +151,10 @@ def reduced_motion(at: Posed, y: Array) -> Reduced:
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
     followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
     rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
-    for place, row in zip(plan.dependent, followed, strict=True):
-        rows[place] = row
-    for k, place in enumerate(plan.independent):
-        rows[place] = np.eye(plan.n)[k]
+    for index, row in zip(plan.dependent, followed, strict=True):
+        rows[index] = row
+    for k, index in enumerate(plan.independent):
+        rows[index] = np.eye(plan.n)[k]
     J = np.stack(rows)
     motion = robot_in_motion(at, product(J, y))
     return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))

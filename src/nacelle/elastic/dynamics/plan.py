@@ -87,17 +87,17 @@ def rate_choice(robot: Robot) -> RatePlan:
     passive = [k for k in range(nz) if free[k] and k not in driven]
     elastic = [k for k in range(nz, scaled.shape[1]) if free[k]]
     rank = _rank(scaled[:, free])
-    places = [scaled]
+    poses = [scaled]
     straight = _scaled(frame, reference)
     if _rank(straight[:, free]) == rank:
-        places.append(straight)
-    dependent = _chosen([A.T for A in places], [passive, elastic], rank)
+        poses.append(straight)
+    dependent = _chosen([A.T for A in poses], [passive, elastic], rank)
     if len(dependent) < rank:
         raise KinematicsError(
             f"the actuators of {robot.name} depend on each other: its flexible links are too few to let them "
             "move apart (redundant actuation needs a flexible link in every leg)"
         )
-    rows = _chosen([A[:, dependent] for A in places], [list(range(len(scaled)))], rank)
+    rows = _chosen([A[:, dependent] for A in poses], [list(range(len(scaled)))], rank)
     others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
     return RatePlan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
 
@@ -153,15 +153,15 @@ def undeformed(frame: Extended, platform: Pose, q: Array) -> Array:
 
 def _actuated(frame: Extended) -> list[int]:
     robot = frame.robot
-    places = []
+    indices = []
     for actuator in robot.actuators:
         if actuator.joint >= robot.tree:
             raise KinematicsError(
                 f"actuator {actuator.name!r} sits where a loop is cut; models of flexible robots need it "
                 "in the legs: name the joint among the joints of its leg, and another one as the closure"
             )
-        places.append(robot.platform_nv + robot.v_slices[actuator.joint].start)
-    return places
+        indices.append(robot.platform_nv + robot.v_slices[actuator.joint].start)
+    return indices
 
 
 def _moving(A: Array) -> Array:
@@ -175,13 +175,13 @@ def _rank(A: Array) -> int:
     return int(np.linalg.matrix_rank(A, tol=_RANK * max(A.shape)))
 
 
-def _chosen(places: list[Array], groups: list[list[int]], count: int) -> list[int]:
+def _chosen(poses: list[Array], groups: list[list[int]], count: int) -> list[int]:
     """The first vectors (rows) of one group after the other that are clearly independent, then any.
 
     They are so in every one of `places`, the same vectors in several poses.
     """
     order = [k for group in groups for k in group]
-    left = [{k: vectors[k].astype(float) for k in order} for vectors in places]
+    left = [{k: vectors[k].astype(float) for k in order} for vectors in poses]
     sizes = []
     for vectors in left:
         norms = {k: float(np.linalg.norm(v)) for k, v in vectors.items()}
@@ -199,6 +199,6 @@ def _chosen(places: list[Array], groups: list[list[int]], count: int) -> list[in
             chosen.append(k)
             for vectors, norm in zip(left, lengths, strict=True):
                 direction = vectors[k] / norm
-                for other in order:
-                    vectors[other] = vectors[other] - direction * float(direction @ vectors[other])
+                for j in order:
+                    vectors[j] = vectors[j] - direction * float(direction @ vectors[j])
     return sorted(chosen)

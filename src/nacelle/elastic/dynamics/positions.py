@@ -40,9 +40,9 @@ def split_positions(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
 def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:
     """Quaternions in p: where they are, where their angular velocity is in r, whether in base axes."""
     m = platform_size(extended)
-    places = [] if m == 3 else [(3, 3, True)]
+    quaternions = [] if m == 3 else [(3, 3, True)]
     joints = joint_places(extended.robot)
-    return places + [(m + q, r, False) for primitive, q, r in joints if primitive is Primitive.SPHERICAL]
+    return quaternions + [(m + q, r, False) for primitive, q, r in joints if primitive is Primitive.SPHERICAL]
 
 
 def _single(extended: Extended) -> list[tuple[int, int]]:
@@ -57,21 +57,21 @@ def _single(extended: Extended) -> list[tuple[int, int]]:
 def rates(extended: Extended, p: Array, r: Array) -> Array:
     """dp/dt (size,) at rates r (nz + ne,), m/s and rad/s; quaternions as at the head of this file."""
     result: list[Scalar] = [0.0] * size(extended)
-    for place, rate in _single(extended):
-        result[place] = r[rate]
-    for place, rate, base in _quaternions(extended):
-        quat = p[place : place + 4]
-        turn = pack([0.5 * r[rate], 0.5 * r[rate + 1], 0.5 * r[rate + 2], 0.0])
-        result[place : place + 4] = list(quat_product(turn, quat) if base else quat_product(quat, turn))
+    for index, rate in _single(extended):
+        result[index] = r[rate]
+    for index, rate, base in _quaternions(extended):
+        quat = p[index : index + 4]
+        half = pack([0.5 * r[rate], 0.5 * r[rate + 1], 0.5 * r[rate + 2], 0.0])
+        result[index : index + 4] = list(quat_product(half, quat) if base else quat_product(quat, half))
     return pack(result)
 
 
 def normalised(extended: Extended, p: Array) -> Array:
     """Positions p (size,) with quaternions of length one."""
     result = list(p)
-    for place, _, _ in _quaternions(extended):
-        quat = pack(result[place : place + 4])
-        result[place : place + 4] = list(quat * divide(1.0, sqrt(dot(quat, quat))))
+    for index, _, _ in _quaternions(extended):
+        quat = pack(result[index : index + 4])
+        result[index : index + 4] = list(quat * divide(1.0, sqrt(dot(quat, quat))))
     return pack(result)
 
 

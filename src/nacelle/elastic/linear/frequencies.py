@@ -1,25 +1,20 @@
 """Natural frequencies and modes of a robot with flexible links, at poses and over a workspace.
 
-Natural frequencies and modes of a robot with flexible links ([BK2013], Table II).
-
-At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked actuators are rows of A, too):
+At a pose ([BK2013], Table II), over the rates r = [z; e] that the closures allow (A r = 0; locked actuators
+are rows of A, too):
 
     M r'' + C r' + K r = 0,      r = N s,      K phi = w^2 M phi on N,      f = w / 2 pi
 
 K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light
 damping every mode has the ratio phi^T C phi / (2 w). Friction does not count.
 
-Modes of one linear model: K phi = w^2 M phi on the rates that the constraints allow.
-
 With r = N s and N^T M N = L L^T the eigenvalues are those of L^-1 N^T K N L^-T; shapes are phi = N L^-T u,
 so that phi^T M phi = 1. Directions without mass are condensed statically first. Motions that deform nothing
 (e = 0, springs at rest) are rigid: they are taken out beforehand, exactly, and the others are orthogonal to
 them in M.
 
-Natural frequencies over a workspace: a grid of poses, solved together.
-
-At every pose of the grid K phi = w^2 M phi on the rates that the constraints allow (`modes_of`), f = w / 2 pi
-in Hz; poses out of reach have NaN.
+Over a workspace, at every pose of a grid K phi = w^2 M phi on the rates that the constraints allow
+(`modes_of`), f = w / 2 pi in Hz; poses out of reach have NaN.
 
 How a robot moves in a mode: displacements of its bodies and the lines of its bent links, in base axes.
 
@@ -129,8 +124,8 @@ def _with_mass(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array]:
         return N, M, K
     light = vectors[:, ~heavy]
     # Massless directions that nothing holds move nothing: least squares leaves them out.
-    moved = np.linalg.lstsq(light.T @ K @ light, light.T @ K @ vectors[:, heavy], rcond=1e-12)[0]
-    T = vectors[:, heavy] - light @ moved
+    static_motion = np.linalg.lstsq(light.T @ K @ light, light.T @ K @ vectors[:, heavy], rcond=1e-12)[0]
+    T = vectors[:, heavy] - light @ static_motion
     return N @ T, T.T @ M @ T, T.T @ K @ T
 
 
@@ -188,8 +183,8 @@ class NaturalFrequencies(Drawn):
         J = self._jacobian(place_of(self.robot, place))
         return np.asarray(J @ self.shapes)
 
-    def _jacobian(self, place: int) -> Array:
-        return model_jacobian(self.model, self.load, place, self.planar)
+    def _jacobian(self, index: int) -> Array:
+        return model_jacobian(self.model, self.load, index, self.planar)
 
     def _weights(self) -> Array:
         return weights_at(self.model, self.planar) if self.load is None else self.load.weights
@@ -197,9 +192,9 @@ class NaturalFrequencies(Drawn):
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of what deforms: beams, then drives with a spring."""
-        own = extended(self.robot, planar=self.planar)
-        drives = (self.robot.joints[drive.joint].name for drive in own.springs)
-        return (*(shapes.beam.name for shapes in own.shapes), *drives)
+        flexible = extended(self.robot, planar=self.planar)
+        drives = (self.robot.joints[drive.joint].name for drive in flexible.springs)
+        return (*(shapes.beam.name for shapes in flexible.shapes), *drives)
 
     @property
     def strain_energy(self) -> Array:
@@ -207,11 +202,11 @@ class NaturalFrequencies(Drawn):
 
         What is missing from 1 is in springs of joints, and in the load.
         """
-        own = extended(self.robot, planar=self.planar)
-        stiffness = [shapes.linear_stiffness for shapes in own.shapes]
-        stiffness += [np.array([[drive.stiffness]]) for drive in own.springs]
+        flexible = extended(self.robot, planar=self.planar)
+        stiffness = [shapes.linear_stiffness for shapes in flexible.shapes]
+        stiffness += [np.array([[drive.stiffness]]) for drive in flexible.springs]
         parts = []
-        for K, part in zip(stiffness, own.rate_slices, strict=True):
+        for K, part in zip(stiffness, flexible.rate_slices, strict=True):
             e = self.shapes[..., part, :]
             parts.append(np.sum(e * (K @ e), axis=-2))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -224,8 +219,8 @@ class NaturalFrequencies(Drawn):
         The robot's places are its bodies' origins: m = 1 / max |v|^2 over them, v of mass-normalised shapes.
         """
         bodies = range(1, len(self.robot.bodies))
-        moved = np.stack([self._jacobian(k)[..., :3, :] @ self.shapes for k in bodies], axis=-3)
-        largest = np.max(np.sum(moved**2, axis=-2), axis=-2)
+        displacements = np.stack([self._jacobian(k)[..., :3, :] @ self.shapes for k in bodies], axis=-3)
+        largest = np.max(np.sum(displacements**2, axis=-2), axis=-2)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / largest)
 
@@ -253,34 +248,24 @@ class NaturalFrequencies(Drawn):
         model = self.model
         if not self.locked:
             return np.asarray(model.actuators @ self.shapes)
-        batch, units = self.flags.shape, actuator_scales(self.robot)
-        result = np.full((*batch, len(self.robot.actuators), self.shapes.shape[-1]), np.nan)
-        for place in np.ndindex(batch):
-            if failed(self.flags[place]):
-                continue
-            K = model.K if model.K.ndim == 2 else model.K[place]
-            psi = _actuated(model.rows(True)[place], K, rate_scales(model.extended), units)
-            result[place] = psi.T @ model.M[place] @ self.shapes[place]
+        rows, scale, units = model.rows(True), rate_scales(model.extended), actuator_scales(self.robot)
+        result = np.full((*self.flags.shape, len(units), self.shapes.shape[-1]), np.nan)
+        for index, K, N in model.stiffness_on_allowed(True):
+            psi = _actuated(rows[index], K, N, scale, units)
+            result[index] = psi.T @ model.M[index] @ self.shapes[index]
         return result
 
     @cached_property
     def poles(self) -> Array:
         """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
-        model, batch = self.model, self.flags.shape
-        size = rate_scales(model.extended)
-        poles = []
-        for place in np.ndindex(batch):
-            if failed(self.flags[place]):
-                poles.append(np.zeros(0))
-                continue
-            (space,) = null_spaces(model.rows(self.locked)[place][None], size)
-            K = model.K if model.K.ndim == 2 else model.K[place]
-            poles.append(_poles(model.M[place], model.C, K, space.basis))
-        most = max((len(values) for values in poles), default=0)
-        result = np.full((len(poles), most), np.nan + 0j)
-        for row, values in zip(result, poles, strict=True):
-            row[: len(values)] = values
-        return result.reshape(*batch, most)
+        model = self.model
+        spaces = model.stiffness_on_allowed(self.locked)
+        poles = {index: _poles(model.M[index], model.C, K, N) for index, K, N in spaces}
+        most = max(map(len, poles.values()), default=0)
+        result = np.full((*self.flags.shape, most), np.nan + 0j)
+        for index, values in poles.items():
+            result[index][: len(values)] = values
+        return result
 
 
 def linear_model(
@@ -295,9 +280,9 @@ def linear_model(
     return load.model, load
 
 
-def model_jacobian(model: Matrices, load: StaticDeflection | None, place: int, planar: bool | None) -> Array:
+def model_jacobian(model: Matrices, load: StaticDeflection | None, index: int, planar: bool | None) -> Array:
     """Jacobian (..., 6, r) of a body or tool, of the straight or of the loaded robot."""
-    return jacobian_at(model, place, planar) if load is None else load.jacobian(place)
+    return jacobian_at(model, index, planar) if load is None else load.jacobian(index)
 
 
 def natural_frequencies(
@@ -348,7 +333,7 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
     """Parts of a batch as one, of the batch's shape; fewer modes are filled up with NaN."""
     most = max(part.frequencies.shape[-1] for part in parts)
 
-    def joined(name: str, padded: bool = True) -> Array:
+    def join(name: str, padded: bool = True) -> Array:
         arrays = []
         for part in parts:
             array = getattr(part, name)
@@ -362,14 +347,14 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
 
     return replace(
         parts[0],
-        frequencies=joined("frequencies"),
-        eigenvalues=joined("eigenvalues"),
-        damping=joined("damping"),
-        shapes=joined("shapes"),
-        x=joined("x", False),
-        rigid=joined("rigid", False),
-        rank_gap=joined("rank_gap", False),
-        flags=joined("flags", False),
+        frequencies=join("frequencies"),
+        eigenvalues=join("eigenvalues"),
+        damping=join("damping"),
+        shapes=join("shapes"),
+        x=join("x", False),
+        rigid=join("rigid", False),
+        rank_gap=join("rank_gap", False),
+        flags=join("flags", False),
     )
 
 
@@ -387,8 +372,8 @@ def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> 
     count = len(solved)
     values, shapes = np.full((count, kept), np.nan), np.full((count, size, kept), np.nan)
     for k, modes in enumerate(solved):
-        own = min(kept, len(modes.values))
-        values[k, :own], shapes[k, :, :own] = modes.values[:own], modes.shapes[:, :own]
+        m = min(kept, len(modes.values))
+        values[k, :m], shapes[k, :, :m] = modes.values[:m], modes.shapes[:, :m]
     still = np.array([modes.rigid for modes in solved], dtype=np.int64)
     damped = np.einsum("nik,ij,njk->nk", shapes, model.C, shapes) if np.any(model.C) else 0.0 * values
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -435,14 +420,12 @@ def _rigid(model: Matrices, A: Array) -> list[Array]:
     return whole
 
 
-def _actuated(rows: Array, K: Array, scale: Array, units: Array) -> Array:
+def _actuated(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Array:
     """Static motions (r, actuators) for unit motions of the locked actuators: the last rows, over `units`."""
     wanted = np.eye(len(rows))[:, len(rows) - len(units) :] / units
     psi = scale[:, None] * np.linalg.lstsq(rows * scale, wanted, rcond=1e-8)[0]
-    (space,) = null_spaces(rows[None], scale)
-    N = space.basis
-    moved = np.linalg.lstsq(N.T @ K @ N, N.T @ K @ psi, rcond=1e-12)[0]
-    return np.asarray(psi - N @ moved)
+    static_motion = np.linalg.lstsq(N.T @ K @ N, N.T @ K @ psi, rcond=1e-12)[0]
+    return np.asarray(psi - N @ static_motion)
 
 
 def _poles(M: Array, C: Array, K: Array, N: Array) -> Array:
@@ -481,8 +464,8 @@ class FrequencyMap(Drawn):
     def lowest(self, mode: int = 0) -> tuple[float, Array]:
         """The lowest frequency of a mode (Hz) within the limits of the robot, and its pose (nx,)."""
         values = np.where(self.grid.inside_limits, self.frequencies[..., mode], np.nan)
-        place = np.unravel_index(int(np.nanargmin(values)), values.shape)
-        return float(values[place]), self.modes.x[place]
+        index = np.unravel_index(int(np.nanargmin(values)), values.shape)
+        return float(values[index]), self.modes.x[index]
 
 
 def frequency_map(
@@ -553,14 +536,14 @@ class ModeShape:
 
     def link(self, beam: int, factor: float) -> Array:
         """Points (points, 3) along a link, displaced by a factor."""
-        own = self.frames.extended
-        shapes, part, pose = own.shapes[beam], own.slices[beam], self.frames.floating(beam)
-        e, q = self.phi[own.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
+        flexible = self.frames.extended
+        shapes, part, pose = flexible.shapes[beam], flexible.slices[beam], self.frames.floating(beam)
+        e, q = self.phi[flexible.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
         points = []
         for xi in np.linspace(0.0, 1.0, _PIECES + 1):
             d = shapes.movement(float(xi))[:3]
-            place = pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + d @ q)
-            points.append(place + factor * (self.at(shapes.beam.body, place) + pose.R @ (d @ e)))
+            point = pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + d @ q)
+            points.append(point + factor * (self.at(shapes.beam.body, point) + pose.R @ (d @ e)))
         return np.array(points)
 
     def pieces(self, beam: int, factor: float) -> Array:
@@ -568,18 +551,18 @@ class ModeShape:
 
         Those along its line come first, then rigid ones from its ends to its joints beside them.
         """
-        own = self.frames.extended
-        link, line = own.shapes[beam].beam, self.link(beam, factor)
+        flexible = self.frames.extended
+        link, line = flexible.shapes[beam].beam, self.link(beam, factor)
         pieces = [*np.stack([line[:-1], line[1:]], axis=1)]
         for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):
-            section = own.section_of(link.body, word)
+            section = flexible.section_of(link.body, word)
             for index in joints:
-                joint = own.tree.joints[own.joint_of[index]]
+                joint = flexible.tree.joints[flexible.joint_of[index]]
                 frame = joint.frame_predecessor if joint.predecessor == section else joint.frame_successor
                 if joint.at_point or section not in (joint.predecessor, joint.successor):
                     continue
-                place = (self.frames.motion.poses[section] @ frame).p
-                pieces.append(np.array([end, place + factor * self.at(section, place)]))
+                point = (self.frames.motion.poses[section] @ frame).p
+                pieces.append(np.array([end, point + factor * self.at(section, point)]))
         return np.array(pieces)
 
     @cached_property
@@ -599,5 +582,5 @@ def _frames(modes: NaturalFrequencies) -> ElasticFrames:
     """The frames about which the modes are."""
     if modes.load is not None:
         return modes.load.balances[()].state.frames()
-    own = extended(modes.robot, planar=modes.planar)
-    return straight_frames(own, configuration(modes.robot, modes.x, modes.model.y))
+    flexible = extended(modes.robot, planar=modes.planar)
+    return straight_frames(flexible, configuration(modes.robot, modes.x, modes.model.y))

@@ -1,6 +1,4 @@
-"""Small motions of an undeformed robot: matrices over many poses, and the rates that are allowed.
-
-Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
+"""Small motions of an undeformed robot: compiled matrices over many poses, and the rates that are allowed.
 
 About a pose where nothing is deformed the small motion is linear over the rates r = [z; e]
 (`nacelle.elastic.frames`), z of platform and joints, e of the elastic coordinates:
@@ -33,6 +31,7 @@ decision is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -47,6 +46,7 @@ from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.configuration import Configuration, configuration
+from nacelle.kinematics.flags import failed
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -85,33 +85,33 @@ def moved_rates(extended: Extended) -> Array:
     return np.asarray(tree_movers(extended.tree) @ (extended.embedding != 0.0))
 
 
-def joint_pattern(extended: Extended, moved: Array, index: int) -> Array:
+def joint_pattern(extended: Extended, movers: Array, index: int) -> Array:
     """Which rates the rate of a joint may have (r,), of bool."""
     tree = extended.tree
     if index < tree.tree:
         return np.asarray(extended.embedding[tree.platform_nv + tree.v_slices[index].start] != 0.0)
     joint = tree.joints[index]
-    return np.asarray(moved[joint.predecessor] | moved[joint.successor])
+    return np.asarray(movers[joint.predecessor] | movers[joint.successor])
 
 
 @lru_cache(maxsize=64)
 def pattern_of(extended: Extended) -> Pattern:
     """The places of a robot."""
-    tree, moved = extended.tree, moved_rates(extended)
-    size = moved.shape[1]
-    masks = [moved[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
+    tree, movers = extended.tree, moved_rates(extended)
+    size = movers.shape[1]
+    masks = [movers[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
     for k, shapes in enumerate(extended.shapes):
-        mask = moved[shapes.beam.body].copy()
+        mask = movers[shapes.beam.body].copy()
         mask[extended.rate_slices[k]] = True
         masks.append(mask)
-    masks += [joint_pattern(extended, moved, index) for index, _ in rotors(tree)]
+    masks += [joint_pattern(extended, movers, index) for index, _ in rotors(tree)]
     mass = np.zeros((size, size), dtype=bool)
     for mask in masks:
         mass |= np.outer(mask, mask)
-    rows = [moved[j.predecessor] | moved[j.successor] for j in tree.closures for _ in j.locks]
-    rows += [moved[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
+    rows = [movers[j.predecessor] | movers[j.successor] for j in tree.closures for _ in j.locks]
+    rows += [movers[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
     constraints = np.array(rows).reshape(len(rows), size)
-    actuators = np.array([joint_pattern(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
+    actuators = np.array([joint_pattern(extended, movers, a.joint) for a in tree.actuators]).reshape(-1, size)
     return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))
 
 
@@ -143,9 +143,9 @@ def rate_scales(extended: Extended) -> Array:
     sizes = rate_scale(robot).tolist()
     for shapes in extended.shapes:
         for c in shapes.coordinates:
-            moved = 0.0 if c.d is None else integral_of_product(c.d, c.d) / robot.size**2
-            turned = 0.0 if c.r is None else integral_of_product(c.r, c.r)
-            sizes.append(1.0 / float(np.sqrt(moved + turned)))
+            displacement = 0.0 if c.d is None else integral_of_product(c.d, c.d) / robot.size**2
+            rotation = 0.0 if c.r is None else integral_of_product(c.r, c.r)
+            sizes.append(1.0 / float(np.sqrt(displacement + rotation)))
     for drive in extended.springs:
         sizes.append(1.0 if robot.joints[drive.joint].primitives[0].is_rotation else robot.size)
     return np.array(sizes)
@@ -169,16 +169,16 @@ def null_spaces(A: Array, scale: Array) -> list[Subspace]:
 # ---- mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses
 
 
-def straight_frames(own: Extended, now: Configuration) -> ElasticFrames:
+def straight_frames(flexible: Extended, now: Configuration) -> ElasticFrames:
     """The frames of a robot whose links are straight, at a configuration of the rigid robot."""
-    given, steps = iter(now.steps), list[Step]()
-    joints = set(own.joint_of)
-    for index, joint in enumerate(own.tree.tree_joints):
+    rigid_steps, steps = iter(now.steps), list[Step]()
+    joints = set(flexible.joint_of)
+    for index, joint in enumerate(flexible.tree.tree_joints):
         for primitive in joint.primitives:
             straight = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
-            steps.append(next(given) if index in joints else straight)
-    motion = motion_of_steps(own.tree, now.motion.poses[PLATFORM], steps)
-    return ElasticFrames(own, np.zeros(own.ne), motion)
+            steps.append(next(rigid_steps) if index in joints else straight)
+    motion = motion_of_steps(flexible.tree, now.motion.poses[PLATFORM], steps)
+    return ElasticFrames(flexible, np.zeros(flexible.ne), motion)
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -188,27 +188,27 @@ def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) 
     At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
     constraints; rows of springs in closures come beside.
     """
-    own = extended(robot, planar=planar)
+    flexible = extended(robot, planar=planar)
     now = configuration(robot, x, y)
-    frames = straight_frames(own, now)
-    places = pattern_of(own)
+    frames = straight_frames(flexible, now)
+    pattern = pattern_of(flexible)
     results = {
-        "mass": frames.mass_matrix()[places.mass],
-        "constraints": frames.constraints()[places.constraints],
-        "actuators": frames.actuator_rows()[places.actuators],
+        "mass": frames.mass_matrix()[pattern.mass],
+        "constraints": frames.constraints()[pattern.constraints],
+        "actuators": frames.actuator_rows()[pattern.actuators],
         "margins": margins(now),
     }
-    rows = [spring_row(frames, *spring) for spring in closure_springs(own)]
+    rows = [spring_row(frames, *spring) for spring in closure_springs(flexible)]
     return results | ({"springs": np.stack(rows)} if rows else {})
 
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_jacobian(
-    robot: Robot, x: Array, y: Array, place: int = PLATFORM, planar: bool | None = None
+    robot: Robot, x: Array, y: Array, index: int = PLATFORM, planar: bool | None = None
 ) -> dict[str, Array]:
     """Twist [v; w] (6, r) of a body or tool (after the bodies), base axes."""
     frames = straight_frames(extended(robot, planar=planar), configuration(robot, x, y))
-    return {"J": place_jacobian(frames, place)}
+    return {"J": place_jacobian(frames, index)}
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -219,15 +219,15 @@ def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -
 
 def weights(frames: ElasticFrames) -> Array:
     """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
-    own = frames.extended
-    total: Array = np.zeros((3, own.embedding.shape[1]))
+    flexible = frames.extended
+    total: Array = np.zeros((3, flexible.embedding.shape[1]))
     for body, pose, ten in frames.massive_bodies():
         if ten[0]:
             total = total + ten[0] * frames.jacobian(body, pose.p + pose.R @ (ten[1:4] / ten[0]))[:3]
-    for k, shapes in enumerate(own.shapes):
-        pose, S = frames.floating(k), first_moment(shapes, frames.qe[own.slices[k]])
+    for k, shapes in enumerate(flexible.shapes):
+        pose, S = frames.floating(k), first_moment(shapes, frames.qe[flexible.slices[k]])
         moments = np.zeros((3, total.shape[1]))
-        moments[:, own.rate_slices[k]] = shapes.moments
+        moments[:, flexible.rate_slices[k]] = shapes.moments
         J = frames.jacobian(shapes.beam.body, pose.p + pose.R @ (S / shapes.beam.mass))[:3]
         total = total + shapes.beam.mass * J + product(pose.R, moments)
     return total
@@ -247,19 +247,19 @@ def place_of(robot: Robot, name: str | None) -> int:
     return names.index(name)
 
 
-def place_jacobian(frames: ElasticFrames, place: int) -> Array:
+def place_jacobian(frames: ElasticFrames, index: int) -> Array:
     """Twist [v; w] (6, r) of a body at its origin or of a tool at its own, base axes."""
     robot = frames.extended.robot
-    if place < len(robot.bodies):
-        return frames.jacobian(place, frames.motion.poses[place].p)
-    tool = robot.tools[place - len(robot.bodies)]
+    if index < len(robot.bodies):
+        return frames.jacobian(index, frames.motion.poses[index].p)
+    tool = robot.tools[index - len(robot.bodies)]
     pose = frames.motion.poses[tool.body]
     return frames.jacobian(tool.body, pose.p + pose.R @ tool.frame.p)
 
 
-def closure_springs(own: Extended) -> list[tuple[int, int]]:
+def closure_springs(flexible: Extended) -> list[tuple[int, int]]:
     """Springs where loops are cut: joints of the tree's robot, and numbers of their axes."""
-    tree = own.tree
+    tree = flexible.tree
     return [
         (index, number)
         for index in range(tree.tree, len(tree.joints))
@@ -273,10 +273,10 @@ def spring_row(frames: ElasticFrames, index: int, number: int) -> Array:
     return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 
 
-def damping_matrix(own: Extended) -> Array:
+def damping_matrix(flexible: Extended) -> Array:
     """C (r, r): the damping of beams, and of drives with a spring."""
-    return own.elastic_matrix(
-        [shapes.damping for shapes in own.shapes], [drive.damping for drive in own.springs]
+    return flexible.elastic_matrix(
+        [shapes.damping for shapes in flexible.shapes], [drive.damping for drive in flexible.springs]
     )
 
 
@@ -317,6 +317,14 @@ class Matrices:
             return self.A
         return np.concatenate([self.A, self.actuators / actuator_scales(self.robot)[:, None]], axis=-2)
 
+    def stiffness_on_allowed(self, locked: bool) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
+        """Of every pose that is reached its index in the batch, K (r, r), and N (r, k) of `null_spaces`."""
+        K, rows = np.broadcast_to(self.K, self.M.shape), self.rows(locked)
+        for index in np.ndindex(self.flags.shape):
+            if not failed(self.flags[index]):
+                (space,) = null_spaces(rows[index][None], rate_scales(self.extended))
+                yield index, K[index], space.basis
+
 
 def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
     """M, K, C and the constraints at undeformed poses x (..., nx); NaN where a pose is out of reach.
@@ -324,34 +332,34 @@ def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
     Raises:
         KinematicsError, UnreachableError, SingularError: of a single pose, as in `inverse_kinematics`.
     """
-    own = extended(robot, planar=planar)
-    places = pattern_of(own)
+    flexible = extended(robot, planar=planar)
+    pattern = pattern_of(flexible)
     state = evaluated(pose_matrices, robot, x, options=shape_options(planar))
     results, batch = state.results, state.flags.shape
 
     def spread(name: str, where: tuple[Array, ...], rows: int) -> Array:
-        full = np.zeros((*batch, rows, places.rates))
+        full = np.zeros((*batch, rows, pattern.rates))
         full[..., where[0], where[1]] = results[name]
         return full
 
-    M = spread("mass", places.mass, places.rates)
+    M = spread("mass", pattern.mass, pattern.rates)
     M = M + np.swapaxes(np.triu(M, 1), -1, -2)
-    K = stiffness_matrix(own)
+    K = stiffness_matrix(flexible)
     if "springs" in results:
-        joints = own.tree.joints
-        springs = [joints[j].springs[number] for j, number in closure_springs(own)]
+        joints = flexible.tree.joints
+        springs = [joints[j].springs[number] for j, number in closure_springs(flexible)]
         k = np.array([spring.stiffness for spring in springs if spring is not None])
         rows = results["springs"]
         K = K + np.swapaxes(rows, -1, -2) @ (k[:, None] * rows)
     return Matrices(
-        extended=own,
+        extended=flexible,
         x=state.x,
         y=state.y,
         M=M,
         K=K,
-        C=damping_matrix(own),
-        A=spread("constraints", places.constraints, places.rows),
-        actuators=spread("actuators", places.actuators, len(robot.actuators)),
+        C=damping_matrix(flexible),
+        A=spread("constraints", pattern.constraints, pattern.rows),
+        actuators=spread("actuators", pattern.actuators, len(robot.actuators)),
         flags=state.flags,
     )
 
@@ -361,9 +369,9 @@ def shape_options(planar: bool | None) -> dict[str, Any]:
     return {} if planar is None else {"planar": planar}
 
 
-def jacobian_at(model: Matrices, place: int, planar: bool | None = None) -> Array:
+def jacobian_at(model: Matrices, index: int, planar: bool | None = None) -> Array:
     """Jacobian (..., 6, r) of a body or tool at the model's poses."""
-    program = native(pose_jacobian, model.robot, place=place, **shape_options(planar))
+    program = native(pose_jacobian, model.robot, index=index, **shape_options(planar))
     return np.asarray(program(model.x, model.y))
 
 

@@ -1,6 +1,6 @@
 """Frequency response and compliance of a robot with flexible links, at its platform or a tool.
 
-Frequency response of a robot with flexible links, from forces of actuators or a wrench to a tool.
+Frequency response, from forces of actuators or a wrench to a tool:
 
     H(w) = J N (-w^2 N^T M N + i w N^T C N + N^T K N)^-1 N^T B        (6, inputs): m/N, rad/N, ...
 
@@ -8,9 +8,8 @@ J (6, r) of the output, B (r, inputs) the actuators' rates or the Jacobian of th
 transposed; velocities are i w H and accelerations -w^2 H. Friction does not count; without damping of beams
 H is infinite at natural frequencies.
 
-Compliance of the platform or a tool, actuators locked.
-
-A wrench W = [f; n] on it displaces it by the small motion [d; theta] = c W, base axes, about its origin:
+Compliance, actuators locked. A wrench W = [f; n] on the platform or a tool displaces it by the small motion
+[d; theta] = c W, base axes, about its origin:
 
     c = J N (N^T K N)^-1 N^T J^T        (6, 6): m/N, 1/N, rad/(N m)
 
@@ -27,9 +26,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
-from nacelle.elastic.linear.matrices import null_spaces, place_of, rate_scales
+from nacelle.elastic.linear.matrices import place_of
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -58,24 +56,18 @@ def compliance(
         KinematicsError: if no link is flexible, shapes are wrong, or something moves freely at a single pose.
         UnreachableError, SingularError, BucklingError: as in `natural_frequencies`.
     """
-    place = place_of(robot, tool)
+    index = place_of(robot, tool)
     model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
-    J = model_jacobian(model, load, place, planar)
+    J = model_jacobian(model, load, index, planar)
     batch = model.flags.shape
     result = np.full((*batch, 6, 6), np.nan)
-    K = np.broadcast_to(model.K, model.M.shape)
-    rows = model.rows(True)
-    for where in np.ndindex(batch):
-        if failed(model.flags[where]):
-            continue
-        (space,) = null_spaces(rows[where][None], rate_scales(model.extended))
-        N = space.basis
-        Kr = N.T @ K[where] @ N
-        moved = N.T @ J[where].T
+    for where, K, N in model.stiffness_on_allowed(True):
+        Kr = N.T @ K @ N
+        projected = N.T @ J[where].T
         # A motion without stiffness counts only if it moves the place.
         values, vectors = np.linalg.eigh(0.5 * (Kr + Kr.T))
         soft = values < 1e-13 * values[-1] if len(values) else np.zeros(0, dtype=bool)
-        along = vectors.T @ moved
+        along = vectors.T @ projected
         if np.any(np.abs(along[soft]) > 1e-9 * np.max(np.abs(along), initial=1e-300)):
             if not batch:
                 raise KinematicsError(
@@ -159,21 +151,16 @@ def frequency_response(
     B = np.swapaxes(model_jacobian(model, load, pushed, planar) if locked else model.actuators, -1, -2)
     batch, inputs = model.flags.shape, B.shape[-1]
     H = np.full((*batch, len(grid), 6, inputs), np.nan + 0j)
-    K, rows = np.broadcast_to(model.K, model.M.shape), model.rows(locked)
     w = 2.0 * np.pi * grid[:, None, None]
-    for where in np.ndindex(batch):
-        if failed(model.flags[where]):
-            continue
-        (space,) = null_spaces(rows[where][None], rate_scales(model.extended))
-        N = space.basis
-        M, C, S = (N.T @ matrix @ N for matrix in (model.M[where], model.C, K[where]))
+    for where, K, N in model.stiffness_on_allowed(locked):
+        M, C, S = (N.T @ matrix @ N for matrix in (model.M[where], model.C, K))
         with np.errstate(all="ignore"):
             try:
-                moved = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
+                amplitudes = np.linalg.solve(S - w**2 * M + 1j * w * C, (N.T @ B[where]).astype(complex))
             except np.linalg.LinAlgError:
                 raise KinematicsError(
                     f"{robot.name} is undamped and a frequency is natural: its response is infinite"
                 ) from None
-        H[where] = (J[where] @ N) @ moved
+        H[where] = (J[where] @ N) @ amplitudes
     names = WRENCH if locked else tuple(actuator.name for actuator in robot.actuators)
     return FrequencyResponse(robot, model.x, grid, H, names, OUTPUTS, locked, model.flags)

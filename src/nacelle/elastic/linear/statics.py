@@ -1,6 +1,4 @@
-"""Statics of a loaded robot with flexible links: deflection, equilibrium, buckling.
-
-Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
+"""Statics of a loaded robot with flexible links, actuators locked: deflection, equilibrium, buckling.
 
 Linear: on the rates r = N s that closures and locked actuators allow (`null_spaces`),
 
@@ -11,20 +9,17 @@ Nonlinear: the equilibrium of the deformed robot with von Karman's stretch (`bal
 loaded natural frequencies are; its tangent is the stiffness there. The load factor says by how much the load
 may grow before that tangent is singular (`buckling`).
 
-Equilibria of a loaded robot with flexible links, actuators locked where the rigid robot has them.
-
-Out of balance are h = dV + A^T lambda (r,) and the gaps phi of closures and actuators. With N the rates
-that the constraints allow, a step moves by d and keeps the forces lambda of the constraints that balance
-best:
+Actuators are locked where the rigid robot has them. Out of balance are h = dV + A^T lambda (r,) and the gaps
+phi of closures and actuators. With N the rates that the constraints allow, a step moves by d and keeps the
+forces lambda of the constraints that balance best:
 
     A d = -phi,     N^T (h + D h d) = 0,     lambda = -(A^T)^+ dV
 
 D h is the exact derivative (`tangent`). The first step, from straight links, is the linear solution.
 
-Buckling of a robot with flexible links: by what factor a load may grow.
-
-To first order a load adds the stiffness G to that of the straight robot (axial forces in beams, forces of
-closures and loads that act on what moves). The robot buckles at the factors mu of the load where
+Buckling, by what factor a load may grow: to first order a load adds the stiffness G to that of the straight
+robot (axial forces in beams, forces of closures and loads that act on what moves). The robot buckles at the
+factors mu of the load where
 
     (K + mu G) phi = 0 on the rates N that closures and locked actuators allow: -G phi = (1 / mu) K phi
 
@@ -123,14 +118,14 @@ def constraint_rows(loaded: LoadedRobot) -> Array:
     return np.asarray(np.concatenate([frames.constraints(), rows]), dtype=float)
 
 
-def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Array]:
+def _multipliers(flexible: Extended, rows: Array, gradient: Array) -> tuple[Array, Array]:
     """Forces of closures and actuators in SI units that balance a gradient of V best."""
-    scale = rate_scales(own)
+    scale = rate_scales(flexible)
     values = -np.linalg.lstsq((rows * scale).T, scale * gradient, rcond=1e-8)[0]
-    locks = row_scale(own.tree)
-    count = len(own.robot.actuators)
+    locks = row_scale(flexible.tree)
+    count = len(flexible.robot.actuators)
     closures = values[: len(locks)] / locks
-    return closures, values[len(values) - count :] / actuator_scales(own.robot)
+    return closures, values[len(values) - count :] / actuator_scales(flexible.robot)
 
 
 def linear_balance(loaded: LoadedRobot, f: Array) -> tuple[Balance, Array]:
@@ -138,14 +133,14 @@ def linear_balance(loaded: LoadedRobot, f: Array) -> tuple[Balance, Array]:
 
     The stiffness is that of the unloaded robot.
     """
-    own = loaded.extended
+    flexible = loaded.extended
     rows = constraint_rows(loaded)
-    (space,) = null_spaces(rows[None], rate_scales(own))
+    (space,) = null_spaces(rows[None], rate_scales(flexible))
     N = space.basis
     K = loaded.strained().D + loaded.springs(preload=False).D
-    moved = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ f, rcond=None)[0]
-    closures, actuators = _multipliers(own, rows, K @ moved + f)
-    return Balance(loaded.state, K, rows, N, closures, actuators), moved
+    small_motion = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ f, rcond=None)[0]
+    closures, actuators = _multipliers(flexible, rows, K @ small_motion + f)
+    return Balance(loaded.state, K, rows, N, closures, actuators), small_motion
 
 
 def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
@@ -162,18 +157,18 @@ def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
 
 
 def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance | None:
-    own = start.extended
-    scale = rate_scales(own)
+    flexible = start.extended
+    scale = rate_scales(flexible)
     before = np.inf
     for _ in range(_ITERATIONS):
         loaded = LoadedRobot(state)
         rows = constraint_rows(loaded)
-        gap = gaps(state, start, loaded.frames, len(rows) - len(own.robot.actuators))
+        gap = gaps(state, start, loaded.frames, len(rows) - len(flexible.robot.actuators))
         (space,) = null_spaces(rows[None], scale)
         N = space.basis
         inner = loaded.strained().plus(loaded.springs(preload=True))
         gradient: Forces = inner.plus(loaded.outside(loads))
-        closures, actuators = _multipliers(own, rows, gradient.h)
+        closures, actuators = _multipliers(flexible, rows, gradient.h)
         D = gradient.D + loaded.held(closures, actuators).D
         step = scale * np.linalg.lstsq(rows * scale, -gap, rcond=1e-8)[0]
         K = N.T @ D @ N
@@ -252,21 +247,21 @@ def buckling(
     """
     if modes < 1:
         raise KinematicsError(f"modes={modes} must be above zero")
-    own = extended(robot, planar=planar)
+    flexible = extended(robot, planar=planar)
     loads = loads_of(robot, gravity, external)
     if not _any(loads):
         raise KinematicsError(
             f"{robot.name} has no load to buckle under: its gravity is zero or left out, and no wrench acts"
         )
     solution = inverse_kinematics(robot, x, limits=False)
-    batch, size = solution.flags.shape, own.embedding.shape[1]
+    batch, size = solution.flags.shape, flexible.embedding.shape[1]
     factors = np.full((*batch, modes), np.nan)
     shapes = np.full((*batch, size, modes), np.nan)
-    for place in np.ndindex(batch):
-        if failed(solution.flags[place]):
+    for index in np.ndindex(batch):
+        if failed(solution.flags[index]):
             continue
-        start = undeformed_at(own, solution.x[place], solution.y[place])
-        factors[place], shapes[place] = buckling_modes(start, at(loads, place), modes)
+        start = undeformed_at(flexible, solution.x[index], solution.y[index])
+        factors[index], shapes[index] = buckling_modes(start, at(loads, index), modes)
     return Buckling(robot, solution.x, factors, shapes, solution.flags)
 
 
@@ -277,27 +272,27 @@ def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) ->
     )
 
 
-def at(loads: ExternalLoads, place: tuple[int, ...]) -> ExternalLoads:
+def at(loads: ExternalLoads, index: tuple[int, ...]) -> ExternalLoads:
     """The loads at one place of a batch."""
     return ExternalLoads(
         loads.gravity,
-        {k: wrench[place] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()},
+        {k: wrench[index] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()},
     )
 
 
 def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
-    own, loaded = start.extended, LoadedRobot(start)
-    outside, scale = loaded.outside(loads), rate_scales(own)
-    balance, moved = linear_balance(loaded, outside.h)
+    flexible, loaded = start.extended, LoadedRobot(start)
+    outside, scale = loaded.outside(loads), rate_scales(flexible)
+    balance, small_motion = linear_balance(loaded, outside.h)
     N = balance.basis
     K = N.T @ balance.tangent @ N
     # What the load adds to first order: axial forces in beams, forces in closures and actuators that turn
     # with their bodies, and the load itself.
     held = loaded.held(balance.closures, balance.actuators)
-    G = N.T @ (outside.D + held.D + stressed(own, moved[len(own.rigid_rates) :])) @ N
+    G = N.T @ (outside.D + held.D + stressed(flexible, small_motion[len(flexible.rigid_rates) :])) @ N
     factors = np.full(modes, np.inf)
-    shapes = np.full((own.embedding.shape[1], modes), np.nan)
+    shapes = np.full((flexible.embedding.shape[1], modes), np.nan)
     try:
         W = np.linalg.inv(np.linalg.cholesky(0.5 * (K + K.T))).T
     except np.linalg.LinAlgError:
@@ -372,12 +367,12 @@ class StaticDeflection(Drawn):
             result[where] = np.concatenate([p - p0, quat_log(quat_from_matrices(R @ R0.T))])
         return result
 
-    def jacobian(self, place: int) -> Array:
+    def jacobian(self, index: int) -> Array:
         """Jacobian (..., 6, r) of a body or tool of the deformed robot: from rates to [v; w], base axes."""
         size = self.motion.shape[-1]
         result = np.full((*self.flags.shape, 6, size), np.nan)
         for where, balance in self.balances.items():
-            result[where] = place_jacobian(balance.state.frames(), place)
+            result[where] = place_jacobian(balance.state.frames(), index)
         return result
 
     @cached_property
@@ -391,8 +386,8 @@ class StaticDeflection(Drawn):
     @cached_property
     def model(self) -> Matrices:
         """The linear model about the deformed robot: its mass matrix, tangent stiffness and constraints."""
-        own = extended(self.robot, planar=self.planar)
-        size, count = own.embedding.shape[1], len(self.robot.actuators)
+        flexible = extended(self.robot, planar=self.planar)
+        size, count = flexible.embedding.shape[1], len(self.robot.actuators)
         batch = self.flags.shape
         M, K = np.full((*batch, size, size), np.nan), np.full((*batch, size, size), np.nan)
         A: Array = np.zeros((*batch, 0, size))
@@ -405,13 +400,13 @@ class StaticDeflection(Drawn):
             M[where], A[where] = frames.mass_matrix(), constraints
             rows[where] = frames.actuator_rows()
             K[where] = 0.5 * (balance.tangent + balance.tangent.T)
-        return Matrices(own, self.x, np.zeros(0), M, K, damping_matrix(own), A, rows, self.flags)
+        return Matrices(flexible, self.x, np.zeros(0), M, K, damping_matrix(flexible), A, rows, self.flags)
 
 
-def _pose(robot: Robot, poses: Any, place: int) -> tuple[Array, Array]:
-    if place < len(robot.bodies):
-        return poses[place].R, poses[place].p
-    tool = robot.tools[place - len(robot.bodies)]
+def _pose(robot: Robot, poses: Any, index: int) -> tuple[Array, Array]:
+    if index < len(robot.bodies):
+        return poses[index].R, poses[index].p
+    tool = robot.tools[index - len(robot.bodies)]
     pose = poses[tool.body] @ tool.frame
     return pose.R, pose.p
 
@@ -440,12 +435,12 @@ def static_deflection(
         UnreachableError: of a single pose, as in `inverse_kinematics`.
         BucklingError: of a single pose, if there is no stable equilibrium near it.
     """
-    own = extended(robot, planar=planar)
+    flexible = extended(robot, planar=planar)
     loads = loads_of(robot, gravity, external)
     solution = inverse_kinematics(robot, x, limits=False)
     flags = solution.flags.copy()
-    batch, size = flags.shape, own.embedding.shape[1]
-    motion, elastic = np.full((*batch, size), np.nan), np.full((*batch, own.ne), np.nan)
+    batch, size = flags.shape, flexible.embedding.shape[1]
+    motion, elastic = np.full((*batch, size), np.nan), np.full((*batch, flexible.ne), np.nan)
     force, factor = np.full((*batch, len(robot.actuators)), np.nan), np.full(batch, np.nan)
     balances: dict[tuple[int, ...], Balance] = {}
     starts: dict[tuple[int, ...], Deformed] = {}
@@ -456,12 +451,12 @@ def static_deflection(
             report(done / max(flags.size, 1))
             if failed(flags[where]):
                 continue
-            start = starts[where] = undeformed_at(own, solution.x[where], solution.y[where])
+            start = starts[where] = undeformed_at(flexible, solution.x[where], solution.y[where])
             here = at(loads, where)
             factor[where] = buckling_modes(start, here, 1)[0][0] if _any(here) else np.inf
             loaded = LoadedRobot(start)
             f = loaded.outside(here).h + loaded.springs(preload=True).h
-            balance, moved = linear_balance(loaded, f)
+            balance, small_motion = linear_balance(loaded, f)
             if nonlinear:
                 equilibrium = balanced(start, here)
                 if equilibrium is None or not equilibrium.stable:
@@ -471,8 +466,8 @@ def static_deflection(
                     continue
                 balance = equilibrium
             balances[where] = balance
-            motion[where] = moved
-            elastic[where] = balance.state.qe if nonlinear else moved[len(own.rigid_rates) :]
+            motion[where] = small_motion
+            elastic[where] = balance.state.qe if nonlinear else small_motion[len(flexible.rigid_rates) :]
             # What the constraints give along a rate is minus what the actuators apply.
             force[where] = -balance.actuators
     near = factor[np.isfinite(factor) & (factor < NEAR)]

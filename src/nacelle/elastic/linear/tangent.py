@@ -1,6 +1,4 @@
-"""A deformed robot in plain numbers, its forces at rest and its tangent stiffness.
-
-Forces at rest along all rates, and how they change: the tangent stiffness of a loaded robot, exactly.
+"""A deformed robot in plain numbers, its forces at rest and its tangent stiffness, exactly.
 
 Everything at rest is a wrench F_b = [f; n] (6,) about the base's origin on a body b, or acts along a rate
 itself. With the columns C_i of the tree's rates u (`spanning_tree`), i moving the bodies B(i),
@@ -18,10 +16,9 @@ lambda = 0, on the rates N that the constraints allow
 is the stiffness: h is the gradient of V + lambda . phi, and what the choice of rates adds is proportional
 to h. Moments that are constant in base axes have no potential; of them the symmetric part counts.
 
-A deformed robot: its platform, joints and beams anywhere, closed or not, in plain numbers.
-
-The pose (R, p) of the platform, coordinates q (nq,) of the joints and elastic ones e (ne,) place all frames
-of the tree. A small step along the rates r = [V; q'; e'], V = [v; w] the platform's twist in base axes, gives
+The deformed robot may be anywhere, closed or not. The pose (R, p) of the platform, coordinates q (nq,) of the
+joints and elastic ones e (ne,) place all frames of the tree. A small step along the rates r = [V; q'; e'], V
+= [v; w] the platform's twist in base axes, gives
 
     p + v,   exp(w) R,   q + q',   e + e',   and of spherical joints the rotation after exp(w_s), own axes
 
@@ -95,22 +92,22 @@ class Deformed:
         if robot.platform_nv == 6:
             R = rotation_quat(quat_exp(step[3:6])) @ R
         q = self.q.copy()
-        for primitive, place, rate in joint_places(robot):
-            part, where = step[rate : rate + primitive.nv], slice(place, place + primitive.nq)
+        for primitive, coordinate, rate in joint_places(robot):
+            part, where = step[rate : rate + primitive.nv], slice(coordinate, coordinate + primitive.nq)
             if primitive is Primitive.SPHERICAL:
-                turned = quat_multiply(q[where], quat_exp(part))
-                q[where] = turned / np.linalg.norm(turned)
+                rotated = quat_multiply(q[where], quat_exp(part))
+                q[where] = rotated / np.linalg.norm(rotated)
             else:
                 q[where] = q[where] + part
         bent = self.qe + step[len(step) - self.extended.ne :]
         return Deformed(self.extended, Pose(R, self.platform.p + step[:3]), q, bent)
 
 
-def undeformed_at(own: Extended, x: Array, y: Array) -> Deformed:
+def undeformed_at(flexible: Extended, x: Array, y: Array) -> Deformed:
     """The robot with straight links at a pose x (nx,), y (ny,) what iteration found."""
-    now = configuration(own.robot, x, y)
+    now = configuration(flexible.robot, x, y)
     q = np.asarray(now.q, dtype=float)
-    return Deformed(own, now.motion.poses[PLATFORM], q, np.zeros(own.ne))
+    return Deformed(flexible, now.motion.poses[PLATFORM], q, np.zeros(flexible.ne))
 
 
 def gaps(state: Deformed, start: Deformed, frames: ElasticFrames, rows: int) -> Array:
@@ -118,16 +115,16 @@ def gaps(state: Deformed, start: Deformed, frames: ElasticFrames, rows: int) -> 
 
     Actuators are locked where they are at `start`; idle spins (the last of the rows) leave nothing open.
     """
-    own = state.extended
+    flexible = state.extended
     open_ = np.zeros(rows)
-    closed = np.asarray(closure_gaps(own.tree, frames.motion), dtype=float) / row_scale(own.tree)
+    closed = np.asarray(closure_gaps(flexible.tree, frames.motion), dtype=float) / row_scale(flexible.tree)
     open_[: len(closed)] = closed
     now = _actuated(state, frames)
     locked = _actuated(start, start.frames())
-    moved = [
+    changes = [
         b.s * a.c - b.c * a.s if isinstance(a, CosSin) else b - a for a, b in zip(locked, now, strict=True)
     ]
-    return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scales(own.robot)])
+    return np.concatenate([open_, np.array(changes, dtype=float) / actuator_scales(flexible.robot)])
 
 
 def _actuated(state: Deformed, frames: ElasticFrames) -> list[Step]:
@@ -184,14 +181,14 @@ def carriers(tree: Robot) -> Array:
     # The platform's rotations are about its origin, with axes of the base.
     result[3:m, :3] = True
     for joint, part in zip(tree.tree_joints, tree.v_slices, strict=True):
-        first = place = m + part.start
+        first = start = m + part.start
         for primitive in joint.primitives:
-            own = slice(place, place + primitive.nv)
-            result[own] = movers[joint.predecessor]
-            result[own, first:place] = True
+            columns = slice(start, start + primitive.nv)
+            result[columns] = movers[joint.predecessor]
+            result[columns, first:start] = True
             if primitive is Primitive.SPHERICAL:
-                result[own, own] = True
-            place += primitive.nv
+                result[columns, columns] = True
+            start += primitive.nv
     return result
 
 
@@ -227,8 +224,8 @@ class LoadedRobot:
     def force(self, body: int, point: Array, f: Array, Df: Array | None = None) -> WrenchChange:
         """A force at a point that moves with a body; Df (3, u) its own changes."""
         Df = np.zeros((3, self.C.shape[1])) if Df is None else Df
-        moved = _cross(self.moves(body, point), _column(f)) + _cross(_column(point), Df)
-        return WrenchChange(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, moved]))
+        Dn = _cross(self.moves(body, point), _column(f)) + _cross(_column(point), Df)
+        return WrenchChange(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, Dn]))
 
     def couple(self, body: int, n: Array, Dn: Array | None = None) -> WrenchChange:
         """A moment n (3,), base axes, N m, on a body, with its derivatives Dn (3, r) along the rates."""
@@ -265,10 +262,10 @@ class LoadedRobot:
                 if ten[0]:
                     centre = pose.p + pose.R @ (ten[1:4] / ten[0])
                     changes.append(self.force(body, centre, -ten[0] * loads.gravity))
-        for place, wrench in loads.wrenches.items():
-            body, point = place, None
-            if place >= len(robot.bodies):
-                tool = robot.tools[place - len(robot.bodies)]
+        for index, wrench in loads.wrenches.items():
+            body, point = index, None
+            if index >= len(robot.bodies):
+                tool = robot.tools[index - len(robot.bodies)]
                 body = tool.body
                 point = poses[body].p + poses[body].R @ tool.frame.p
             point = poses[body].p if point is None else point
@@ -278,13 +275,13 @@ class LoadedRobot:
 
     def _beam_weights(self, gravity: Array) -> Forces:
         """Minus gravity on beams: at the centre of mass, which moves with the elastic coordinates, too."""
-        own, changes = self.extended, []
-        B = own.embedding
+        flexible, changes = self.extended, []
+        B = flexible.embedding
         size = B.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
-        for k, shapes in enumerate(own.shapes):
-            pose, beam, columns = self.frames.floating(k), shapes.beam, own.rate_slices[k]
-            moment = first_moment(shapes, self.frames.qe[own.slices[k]])
+        for k, shapes in enumerate(flexible.shapes):
+            pose, beam, columns = self.frames.floating(k), shapes.beam, flexible.rate_slices[k]
+            moment = first_moment(shapes, self.frames.qe[flexible.slices[k]])
             changes.append(
                 self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity)
             )
@@ -300,21 +297,21 @@ class LoadedRobot:
     def held(self, forces: Array, efforts: Array) -> Forces:
         """Forces of closures (locks,), N or N m, and efforts of actuators (actuators,), N or N m."""
         changes: list[WrenchChange] = []
-        place = iter(np.asarray(forces, dtype=float))
+        multipliers = iter(np.asarray(forces, dtype=float))
         for joint in self.tree.closures:
             first, second = closure_frames(joint, self.frames.motion)
             for lock in joint.locks:
-                value = next(place)
+                value = next(multipliers)
                 if value == 0.0:
                     continue
                 e = first.R[:, lock[1]]
-                turn = _cross(self.turns(joint.predecessor), _column(e))
+                axis_rate = _cross(self.turns(joint.predecessor), _column(e))
                 if len(lock) == 2:
-                    change = self.force(joint.successor, second.p, value * e, value * turn)
+                    change = self.force(joint.successor, second.p, value * e, value * axis_rate)
                 else:
                     f = second.R[:, lock[2]]
                     Dn = _cross(_cross(self.turns(joint.successor), _column(f)), _column(e)) + _cross(
-                        _column(f), turn
+                        _column(f), axis_rate
                     )
                     change = self.couple(joint.successor, value * np.cross(f, e), value * Dn)
                 changes += self.pair(joint.predecessor, joint.successor, change)
@@ -334,26 +331,26 @@ class LoadedRobot:
         axis = joint_axes(joint, *closure_frames(joint, self.frames.motion))[number]
         s = axis.directions[:, 0]
         # The first axis is fixed to the first body, a second one to the second.
-        turn = _cross(self.turns(joint.predecessor if number == 0 else joint.successor), _column(s))
+        axis_rate = _cross(self.turns(joint.predecessor if number == 0 else joint.successor), _column(s))
         if axis.is_rotation:
-            change = self.couple(joint.successor, effort * s, effort * turn)
+            change = self.couple(joint.successor, effort * s, effort * axis_rate)
         else:
-            change = self.force(joint.successor, axis.point, effort * s, effort * turn)
+            change = self.force(joint.successor, axis.point, effort * s, effort * axis_rate)
         return self.pair(joint.predecessor, joint.successor, change)
 
     def springs(self, preload: bool) -> Forces:
         """Springs in joints; without `preload` as if they were at rest here."""
-        own, robot = self.extended, self.extended.robot
-        size = own.embedding.shape[1]
+        flexible, robot = self.extended, self.extended.robot
+        size = flexible.embedding.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
         changes: list[WrenchChange] = []
-        for joint, rate, place in zip(robot.tree_joints, robot.v_slices, robot.q_slices, strict=True):
+        for joint, rate, coordinates in zip(robot.tree_joints, robot.v_slices, robot.q_slices, strict=True):
             for number, spring in enumerate(joint.springs):
                 if spring is not None:
                     i = robot.platform_nv + rate.start + number
                     D[i, i] += spring.stiffness
-                    h[i] += spring.held_force(self.state.q[place.start + number]) if preload else 0.0
-        for index, number in closure_springs(own):
+                    h[i] += spring.held_force(self.state.q[coordinates.start + number]) if preload else 0.0
+        for index, number in closure_springs(flexible):
             joint = self.tree.narrowed_joints[index]
             spring = joint.springs[number]
             assert spring is not None
@@ -367,12 +364,13 @@ class LoadedRobot:
 
     def strained(self) -> Forces:
         """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
-        own, qe = self.extended, self.state.qe
-        beams = [_strain(shapes, qe[part]) for shapes, part in zip(own.shapes, own.slices, strict=False)]
-        drives = np.array([drive.stiffness for drive in own.springs])
-        still, stretched = np.zeros(len(own.rigid_rates)), drives * qe[own.ne - len(drives) :]
+        flexible, qe = self.extended, self.state.qe
+        coordinates = (qe[part] for part in flexible.slices)
+        beams = [_strain(*beam) for beam in zip(flexible.shapes, coordinates, strict=False)]
+        drives = np.array([drive.stiffness for drive in flexible.springs])
+        still, stretched = np.zeros(len(flexible.rigid_rates)), drives * qe[flexible.ne - len(drives) :]
         h = np.concatenate([still, *(force for force, _ in beams), stretched])
-        return Forces(h, own.elastic_matrix([stiffness for _, stiffness in beams], drives.tolist()))
+        return Forces(h, flexible.elastic_matrix([stiffness for _, stiffness in beams], drives.tolist()))
 
 
 def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
@@ -385,12 +383,12 @@ def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
     return gradient, hessian
 
 
-def stressed(own: Extended, qe: Array) -> Array:
+def stressed(flexible: Extended, qe: Array) -> Array:
     """Stiffness (r, r) that axial forces of small elastic coordinates (ne,) give beams: sum of F S."""
     blocks = []
-    for shapes, part in zip(own.shapes, own.slices, strict=False):
+    for shapes, part in zip(flexible.shapes, flexible.slices, strict=False):
         block = np.zeros((shapes.n, shapes.n))
         for stretch in shapes.stretches:
             block += stretch.stiffness * float(stretch.row @ qe[part]) * stretch.slopes
         blocks.append(block)
-    return own.elastic_matrix(blocks, [0.0] * len(own.springs))
+    return flexible.elastic_matrix(blocks, [0.0] * len(flexible.springs))

@@ -63,10 +63,10 @@ from nacelle.exchange.graph import (
     Shape,
     Solid,
     Strut,
-    broken,
 )
 from nacelle.exchange.xml import Element, read_xml, text_of, with_includes
 from nacelle.model.joint import UNBOUNDED, Interval
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -89,129 +89,57 @@ _ANY = (
     *("actrange", "lengthrange"),
 )
 _REFUSED = {"composite", "flexcomp", "plugin", "extension", "deformable"}
-_SHAPELESS = ("mesh", "hfield", "sdf")
-_ASSETS = ("mesh", "material", "texture", "hfield", "skin", "model")
+# Elements that are drawn, or give what is drawn, wherever they are.
+_DRAWN = ("light", "camera", "mesh", "material", "texture", "hfield", "skin", "model")
+_SHAPELESS = (mj.mjtGeom.mjGEOM_MESH, mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF)
 
 
-@dataclass
-class _Class:
-    """What a class of defaults says of geoms."""
-
-    kind: str = "sphere"
-    mesh: bool = False
-    heavy: bool = True
-
-
-def stripped(root: Element, report: ExchangeReport) -> Element:
-    """Take away what does not move, in place.
+def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
+    """MuJoCo's specification of a document without what does not move, which is taken out of the document.
 
     Raises:
         DescriptionError: if the file has flexible or generated bodies.
+        ValueError: by MuJoCo, if it cannot read the document.
     """
     if root.tag != "mujoco":
         raise root.fault(f"an MJCF file has <mujoco>, not <{root.tag}>, as its outermost element")
     for element in root.all():
         if element.tag in _REFUSED:
             raise element.fault(f"<{element.tag}> makes bodies that are not rigid or not in the file")
-    counts: Counter[str] = Counter()
     for element in root.all():
         element.require_sound(_ANY)
+    counts: Counter[str] = Counter()
     for child in root.children:
         if _SECTIONS.get(child.tag):
             counts[_SECTIONS[child.tag]] += len(child.children)
     root.children = [child for child in root.children if child.tag not in _SECTIONS]
-    classes: dict[str, _Class] = {"": _Class()}
-    for defaults in root.named("default"):
-        _classes(defaults, classes, _Class())
-    by_shape = any(section.get("inertiafromgeom") == "true" for section in root.named("compiler"))
-    stripper = _Stripper(classes, counts, by_shape)
-    for world in root.named("worldbody"):
-        stripper.body(world, "")
     for element in root.all():
         element.attributes.pop("material", None)
-    for words, count in counts.items():
+        element.children = [child for child in element.children if child.tag not in _DRAWN]
+        for geom in element.named("geom") if element.tag == "default" else ():
+            geom.attributes.pop("mesh", None)
+    spec = mj.MjSpec.from_string(text_of(root))
+    _delete_meshes(spec, spec.worldbody, counts)
+    for what, count in counts.items():
         if count:
-            report.lost(f"{words} left out ({count})")
-    return root
+            report.lost(f"{what} left out ({count})")
+    return spec
 
 
-def _classes(element: Element, classes: dict[str, _Class], above: _Class) -> None:
-    """Note what defaults say of geoms, and drop those of assets."""
-    own = replace(above)
-    for geom in element.named("geom"):
-        own.kind = geom.get("type", own.kind)
-        own.mesh = own.mesh or "mesh" in geom.attributes
-        own.heavy = _is_heavy(geom, own.heavy)
-        geom.attributes.pop("mesh", None)
-        if geom.get("type") in _SHAPELESS:
-            del geom.attributes["type"]
-    name = element.get("class")
-    classes[name] = own
-    if not classes[""].mesh and name in ("", "main"):
-        classes[""] = own
-    element.children = [child for child in element.children if child.tag not in _ASSETS]
-    for inner in element.named("default"):
-        _classes(inner, classes, own)
-
-
-@dataclass
-class _Stripper:
-    """Takes meshes, lights and cameras out of bodies.
-
-    Attributes:
-        classes: of defaults.
-        counts: what was taken away.
-        by_shape: whether bodies have their inertia from shapes even where it is written.
-    """
-
-    classes: dict[str, _Class]
-    counts: Counter[str]
-    by_shape: bool
-
-    def body(self, element: Element, inherited: str) -> None:
-        """Strip a body and all in it; `inherited` is the class of defaults from above."""
-        inherited = element.get("childclass", inherited)
-        kept: list[Element] = []
-        meshes = heavy = 0
-        for child in element.children:
-            if child.tag in ("light", "camera"):
-                continue
-            if child.tag == "geom" and self.is_mesh(child, inherited):
-                meshes += 1
-                heavy += _is_heavy(child, self.own(child, inherited).heavy)
-                continue
-            if child.tag in ("body", "frame", "replicate"):
-                self.body(child, inherited)
-            kept.append(child)
-        element.children = kept
-        written = any(child.tag == "inertial" for child in kept) and not self.by_shape
-        if heavy and not written and element.tag == "body":
-            words = f"meshes of the body {element.get('name')!r}, with the mass that they would give it,"
-            self.counts[words] += meshes
-        else:
-            self.counts["meshes"] += meshes
-
-    def own(self, geom: Element, inherited: str) -> _Class:
-        """What the defaults say of a geom."""
-        return self.classes.get(geom.get("class", inherited), self.classes[""])
-
-    def is_mesh(self, geom: Element, inherited: str) -> bool:
-        """Whether the shape of a geom is in another file."""
-        kind = geom.get("type", self.own(geom, inherited).kind)
-        return kind in _SHAPELESS or "mesh" in geom.attributes or "hfield" in geom.attributes
-
-
-def _is_heavy(geom: Element, default: bool) -> bool:
-    """Whether a geom has a mass: it is 0 where mass or density is."""
-    given = [geom.get(name) for name in ("mass", "density") if name in geom.attributes]
-    return not any(_is_zero(text) for text in given) if given else default
-
-
-def _is_zero(text: str) -> bool:
-    try:
-        return float(text) == 0.0
-    except ValueError:
-        return False
+def _delete_meshes(spec: mj.MjSpec, body: mj.MjsBody, counts: Counter[str]) -> None:
+    """Delete the shapes in other files of a body and of all that it carries, and count them."""
+    for child in body.bodies:
+        _delete_meshes(spec, child, counts)
+    meshes = [geom for geom in body.geoms if geom.type in _SHAPELESS or geom.meshname or geom.hfieldname]
+    by_shape = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    has_inertia = body == spec.worldbody or (body.explicitinertial and not by_shape)
+    what = "meshes"
+    # Without a mass of its own, which is not a number then, a geom has that of its density.
+    if not has_inertia and any(geom.mass != 0.0 and geom.density != 0.0 for geom in meshes):
+        what = f"meshes of the body {body.name!r}, with the mass that they would give it,"
+    counts[what] += len(meshes)
+    for geom in meshes:
+        spec.delete(geom)
 
 
 # ---- compiled
@@ -248,8 +176,8 @@ class CompiledMjcf:
 
     def equality(self, k: int) -> Element:
         """The element of an equality."""
-        listed = [child for section in self.root.named("equality") for child in section.children]
-        return listed[k] if len(listed) == self.model.neq else self.root
+        elements = [child for section in self.root.named("equality") for child in section.children]
+        return elements[k] if len(elements) == self.model.neq else self.root
 
     def drawn(self, joint: int) -> float:
         """The coordinate of a hinge or slide in the drawn pose."""
@@ -262,36 +190,36 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     Raises:
         DescriptionError: with the place of what is wrong.
     """
-    root = stripped(with_includes(read_xml(path), path.parent), report)
+    root = with_includes(read_xml(path), path.parent)
     warnings: list[str] = []
     # Without a listener MuJoCo writes its warnings to a file in the current folder.
     mj.set_mju_user_warning(warnings.append)
     try:
-        model = mj.MjModel.from_xml_string(text_of(root))
+        model = rigid_specification(root, report).compile()
     except (ValueError, RuntimeError, mj.FatalError) as error:
         raise _refused(path, str(error), report) from None
     finally:
         mj.set_mju_user_warning(None)
     for warning in warnings:
         report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
-    taken, names = Names(), Names()
+    body_names, joint_names = Names(), Names()
 
     def given(kind: mj.mjtObj, number: int) -> str:
         return mj.mj_id2name(model, kind, number) or ""
 
-    bodies = [taken.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
-    joints = [names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
-    return CompiledMjcf(model, path, root, [BASE, *bodies], joints, taken, report)
+    bodies = [body_names.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
+    joints = [joint_names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
+    return CompiledMjcf(model, path, root, [BASE, *bodies], joints, body_names, report)
 
 
 def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
     """What MuJoCo says against a file, at its line."""
-    words = " ".join(error.split())
-    line = re.search(r"line (\d+)", words)
-    message = re.sub(r"^(XML )?Error: ", "", words)
-    without_mass = "mjMINVAL" in words and any("with the mass" in loss for loss in report.losses)
+    text = " ".join(error.split())
+    line = re.search(r"line (\d+)", text)
+    message = re.sub(r"^(XML )?Error: ", "", text)
+    without_mass = "mjMINVAL" in text and any("with the mass" in loss for loss in report.losses)
     hint = _MESHES if without_mass else ""
-    return broken(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
+    return file_error(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
 
 
 def quaternion_rotation(quat_wxyz: Array) -> Array:
@@ -347,13 +275,13 @@ def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
     total: dict[int, float] = {}
     length = 0.0
     for start, coefficient in terms.items():
-        joint, factor, seen = start, coefficient, {start}
+        joint, factor, visited = start, coefficient, {start}
         length += coefficient * float(model.qpos0[model.jnt_qposadr[start]])
-        while joint in couplings and couplings[joint][0] not in seen:
-            other, ratio, offset = couplings[joint]
+        while joint in couplings and couplings[joint][0] not in visited:
+            leader, ratio, offset = couplings[joint]
             length += factor * offset
-            joint, factor = other, factor * ratio
-            seen.add(joint)
+            joint, factor = leader, factor * ratio
+            visited.add(joint)
         total[joint] = total.get(joint, 0.0) + factor
     if len(total) != 1:
         return None
@@ -397,8 +325,8 @@ class _Tie:
     def at(self, length: float) -> float:
         """The coordinate of the leader at a length of the tendon."""
         joint = self.leader.joint
-        drawn = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
-        return drawn + (length - self.leader.length) / self.leader.ratio
+        reference = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return reference + (length - self.leader.length) / self.leader.ratio
 
     def damped(self, axis: Axis) -> Axis:
         model, k, ratio = self.model, self.tendon, abs(self.leader.ratio)
@@ -464,7 +392,7 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
         if int(model.jnt_type[joint]) in (_HINGE, _SLIDE)
     }
     along_tendons(model, axes, report)
-    given = Names()
+    names = Names()
     for actuator in range(model.nu):
         name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
         target = _driven(model, actuator)
@@ -476,11 +404,11 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
             driven = read.joints[joint]
             report.lost(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
             continue
-        made = given.new(name, f"actuator{actuator}")
+        unique = names.new(name, f"actuator{actuator}")
         quadratic, cubic = (float(c) for c in model.actuator_dampingpoly[actuator])
         axes[joint] = replace(
             axes[joint],
-            motor=_motor(read, actuator, made, joint, gear),
+            motor=_motor(read, actuator, unique, joint, gear),
             damping=axes[joint].damping + gear**2 * float(model.actuator_damping[actuator]),
             quadratic=axes[joint].quadratic + gear**2 * abs(ratio) * quadratic,
             cubic=axes[joint].cubic + gear**2 * ratio**2 * cubic,
@@ -585,14 +513,14 @@ class Ties:
         """Read an equality."""
         model = self.model
         kind = int(model.eq_type[k])
-        given = self.read.name("EQUALITY", k)
+        name = self.read.name("EQUALITY", k)
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if not model.eq_active0[k]:
-            self.report.lost(f"the equality {given or k} left out: it is not active")
+            self.report.lost(f"the equality {name or k} left out: it is not active")
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
-            self._closure(k, given)
+            self._closure(k, name)
         elif kind == int(mj.mjtEq.mjEQ_JOINT):
-            self._coupling(k, given, {first: 1.0}, {} if second < 0 else {second: 1.0})
+            self._coupling(k, name, {first: 1.0}, {} if second < 0 else {second: 1.0})
         elif kind == int(mj.mjtEq.mjEQ_TENDON):
             left = fixed_terms(model, first)
             right = {} if second < 0 else fixed_terms(model, second)
@@ -601,11 +529,11 @@ class Ties:
                     "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
                     "write it as a rod between two ball joints",
                 )
-            self._coupling(k, given, left, right)
+            self._coupling(k, name, left, right)
         else:
-            self.report.lost(f"the equality {given or k} left out: it is none of rigid bodies")
+            self.report.lost(f"the equality {name or k} left out: it is none of rigid bodies")
 
-    def _closure(self, k: int, given: str) -> None:
+    def _closure(self, k: int, own_name: str) -> None:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
@@ -621,19 +549,19 @@ class Ties:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
         word = "weld" if is_weld else "connect"
         parent, child = self.bodies[first], self.bodies[second]
-        name = self.names.new(given or f"{parent}-to-{child}", f"{word}{k}")
+        name = self.names.new(own_name or f"{parent}-to-{child}", f"{word}{k}")
         line = self.read.equality(k).line
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
 
     def _site(self, site: int) -> Pose:
         return Pose(quaternion_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
-    def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
+    def _coupling(self, k: int, own_name: str, left: dict[int, float], right: dict[int, float]) -> None:
         """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
         model = self.model
         a = [float(value) for value in model.eq_data[k, :5]]
         joint, *_ = left
-        name = self.names.new(given or f"{self.joints[joint]}-coupling", f"coupling{k}")
+        name = self.names.new(own_name or f"{self.joints[joint]}-coupling", f"coupling{k}")
         if any(a[2:]) and right:
             raise self.read.equality(k).fault(
                 f"the joint {self.joints[joint]!r} follows another by a polynomial: couplings are linear",
@@ -641,15 +569,15 @@ class Ties:
             )
         slope = a[1] if right else 0.0
         terms: dict[int, float] = {}
-        for other, factor in left.items():
-            terms[other] = terms.get(other, 0.0) + factor
-        for other, factor in right.items():
-            terms[other] = terms.get(other, 0.0) - slope * factor
+        for index, factor in left.items():
+            terms[index] = terms.get(index, 0.0) + factor
+        for index, factor in right.items():
+            terms[index] = terms.get(index, 0.0) - slope * factor
         # sum terms (q - q0) = a0
-        offset = a[0] + sum(factor * self.read.drawn(other) for other, factor in terms.items())
-        own = terms.pop(joint)
-        follows = {self.joints[other]: -factor / own for other, factor in terms.items() if factor}
-        self.couplings.append(Coupling(name, self.joints[joint], follows, offset / own))
+        offset = a[0] + sum(factor * self.read.drawn(index) for index, factor in terms.items())
+        factor_of_joint = terms.pop(joint)
+        follows = {self.joints[index]: -factor / factor_of_joint for index, factor in terms.items() if factor}
+        self.couplings.append(Coupling(name, self.joints[joint], follows, offset / factor_of_joint))
 
     def tendon(self, tendon: int) -> None:
         """Read a spatial tendon."""
@@ -723,7 +651,7 @@ class _Reader:
         if keyframe:
             if keyframe not in names:
                 file = str(self.read.file)
-                raise broken(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
+                raise file_error(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
             return np.array(self.model.key_qpos[names.index(keyframe)])
         if keyframe is None and names:
             self.report.done(f"assembled as in the keyframe {names[0]!r}")
@@ -765,7 +693,7 @@ class _Reader:
         solid = Solid(
             float(model.body_mass[body]), np.array(model.body_ipos[body]), inertia, self._shapes(body)
         )
-        placed = Pose(quaternion_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
+        pose = Pose(quaternion_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
         parent = self.bodies[int(model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         if count == 1 and int(model.jnt_type[first]) == _FREE:
@@ -777,19 +705,19 @@ class _Reader:
             return
         if count == 0:
             self.solids[name] = solid
-            self.links.append(Link(f"{name}-weld", parent, name, placed))
+            self.links.append(Link(f"{name}-weld", parent, name, pose))
             return
         for joint in range(first, first + count):
             last = joint == first + count - 1
             child = name if last else self.read.taken.new(f"{name}-{self.joints[joint]}", f"{name}-carrier")
             self.solids[child] = solid if last else Solid()
-            self.links.append(self._link(joint, parent, child, placed, axes.get(joint)))
-            parent, placed = child, Pose(np.eye(3), np.zeros(3))
+            self.links.append(self._link(joint, parent, child, pose, axes.get(joint)))
+            parent, pose = child, Pose(np.eye(3), np.zeros(3))
 
-    def _link(self, joint: int, parent: str, child: str, placed: Pose, drive: Axis | None) -> Link:
+    def _link(self, joint: int, parent: str, child: str, pose: Pose, drive: Axis | None) -> Link:
         model, name = self.model, self.joints[joint]
         here = Pose(np.eye(3), np.array(model.jnt_pos[joint]))
-        at = placed @ here
+        at = pose @ here
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if int(model.jnt_type[joint]) == _BALL:
             w, x, y, z = self.qpos[q : q + 4]

@@ -46,27 +46,27 @@ class JointChain:
 
 def chains(graph: Graph) -> list[JointChain]:
     """All joints of the tree in its order, those with massless bodies between them in one chain."""
-    held = graph.held
+    loaded = graph.held
     after: dict[str, list[Link]] = {}
     for link in graph.joints:
         after.setdefault(link.parent, []).append(link)
     # For each body that only carries the next joint, the joints up to it.
     open_: dict[str, tuple[Link, ...]] = {}
-    made = []
+    merged = []
     for link in graph.joints:
         links = (*open_.get(link.parent, ()), link)
         body, following = link.child, after.get(link.child, [])
-        plain = body not in held and graph.bodies[body].is_massless and len(following) == 1
-        free = sum(_freedoms(one) for one in (*links, *following)) <= _MOST
-        if plain and free and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
+        plain = body not in loaded and graph.bodies[body].is_massless and len(following) == 1
+        free = sum(_freedoms(member) for member in (*links, *following)) <= _MOST
+        if plain and free and (_is_stroke(following[0]) or not any(member.spherical for member in links)):
             open_[body] = links
         else:
-            made.append(JointChain(links[0].parent, body, links))
-    drawn = [body for body in open_ if graph.bodies[body].shapes]
-    if drawn:
-        words = "massless bodies merged, their joints act on the next body one after the other"
-        graph.report.done(f"{words}: {', '.join(drawn)}")
-    return made
+            merged.append(JointChain(links[0].parent, body, links))
+    visible = [body for body in open_ if graph.bodies[body].shapes]
+    if visible:
+        message = "massless bodies merged, their joints act on the next body one after the other"
+        graph.report.done(f"{message}: {', '.join(visible)}")
+    return merged
 
 
 def _freedoms(link: Link) -> int:
@@ -189,8 +189,8 @@ class _Writer:
         solid: Solid = graph.bodies[name]
         if solid.mass:
             moments, axes = principal(solid.inertia)
-            turned = {"quat": _quat(axes)} if np.any(axes != np.eye(3)) else {}
-            inertial = {"mass": shortest_number(solid.mass), "pos": joined_numbers(solid.com), **turned}
+            rotation = {"quat": _quat(axes)} if np.any(axes != np.eye(3)) else {}
+            inertial = {"mass": shortest_number(solid.mass), "pos": joined_numbers(solid.com), **rotation}
             body.add("inertial", **inertial, diaginertia=joined_numbers(moments))
         self._shapes(body, solid.shapes)
         return body
@@ -206,29 +206,29 @@ class _Writer:
 
     def _joints(self, link: Link, frame: Pose) -> list[XmlNode]:
         """The joints of a link, whose frame is given in the body that they move."""
-        place = {"pos": joined_numbers(frame.p)} if np.any(frame.p) else {}
+        position = {"pos": joined_numbers(frame.p)} if np.any(frame.p) else {}
         if link.spherical:
             name = self.names.new(link.name, "ball")
             self.joints[link.name] = [name]
             R = frame.R @ rotation_quat(link.quat) @ frame.R.T
             self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
             acting = _nonzero(damping=link.damping, armature=link.armature)
-            return [XmlNode("joint", {"name": name, "type": "ball", **place, **acting})]
+            return [XmlNode("joint", {"name": name, "type": "ball", **position, **acting})]
         nodes = []
         for k, axis in enumerate(link.axes):
             name = self.names.new(link.name if len(link.axes) == 1 else f"{link.name}-{k + 1}", "joint")
             self.joints.setdefault(link.name, []).append(name)
             self.qpos.append(axis.value)
             kind = {"type": "hinge" if axis.turns else "slide"}
-            given = {"name": name, **kind, **place, "axis": joined_numbers(frame.R @ axis.direction)}
-            nodes.append(XmlNode("joint", given | _effects(axis)))
+            attributes = {"name": name, **kind, **position, "axis": joined_numbers(frame.R @ axis.direction)}
+            nodes.append(XmlNode("joint", attributes | _effects(axis)))
         return nodes
 
     def _site(self, body: str, name: str, point: Array) -> str:
-        made = self.sites.new(name, "site")
+        unique = self.sites.new(name, "site")
         where = {"pos": joined_numbers(point)} if np.any(point) else {}
-        self.elements[body].children.append(XmlNode("site", {"name": made, **where}))
-        return made
+        self.elements[body].children.append(XmlNode("site", {"name": unique, **where}))
+        return unique
 
     def _closure(self, equalities: XmlNode, link: Link) -> None:
         if link.kind == "fixed":
@@ -259,16 +259,16 @@ class _Writer:
         """Joint - sum ratio other = offset: of two joints directly, of more as the length of a tendon."""
         joint = self.joints[coupling.joint][0]
         if len(coupling.follows) == 1:
-            (other, ratio), *_ = coupling.follows.items()
+            (leader, ratio), *_ = coupling.follows.items()
             law = f"{shortest_number(coupling.offset)} {shortest_number(ratio)} 0 0 0"
             equalities.add(
-                "joint", name=coupling.name, joint1=joint, joint2=self.joints[other][0], polycoef=law
+                "joint", name=coupling.name, joint1=joint, joint2=self.joints[leader][0], polycoef=law
             )
             return
         sum_ = tendons.add("fixed", name=coupling.name)
         sum_.add("joint", joint=joint, coef="1")
-        for other, ratio in coupling.follows.items():
-            sum_.add("joint", joint=self.joints[other][0], coef=shortest_number(-ratio))
+        for leader, ratio in coupling.follows.items():
+            sum_.add("joint", joint=self.joints[leader][0], coef=shortest_number(-ratio))
         law = f"{shortest_number(coupling.offset)} 0 0 0 0"
         equalities.add("tendon", name=coupling.name, tendon1=coupling.name, polycoef=law)
 

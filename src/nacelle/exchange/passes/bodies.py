@@ -28,18 +28,18 @@ from nacelle.spatial.pose import Pose
 def without_fixed_joints(graph: Graph) -> Graph:
     """The graph without fixed joints, as far as they can be merged."""
     graph = _held(graph)
-    taken: dict[str, list[str]] = {}
+    merged: dict[str, list[str]] = {}
     while True:
         weld = next((joint for joint in graph.joints if joint.kind == "fixed"), None)
         if weld is None:
             break
         left = tuple(joint for joint in graph.joints if joint is not weld)
         graph = _taken_over(replace(graph, joints=left), weld.child, weld.parent, weld.pose())
-        taken.setdefault(weld.parent, []).extend([weld.child, *taken.pop(weld.child, [])])
-    for body, others in taken.items():
+        merged.setdefault(weld.parent, []).extend([weld.child, *merged.pop(weld.child, [])])
+    for body, others in merged.items():
         graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
-    while (found := _closed_by_weld(graph)) is not None:
-        graph = found
+    while (reduced := _closed_by_weld(graph)) is not None:
+        graph = reduced
     return _between_bodies(graph)
 
 
@@ -80,15 +80,15 @@ def _closed_by_weld(graph: Graph) -> Graph | None:
             body, keeper = weld.child, weld.parent
             if _cost(graph, body) > 2 or keeper in below(graph, body):
                 continue
-            words = f"{body!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body"
+            message = f"{body!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body"
             loose = {name: pose for name, pose in graph.loose.items() if name != body}
             opened = replace(graph, closures=others, loose=loose)
             if body not in graph.loose:
                 (cut,) = (joint for joint in graph.joints if joint.child == body)
                 joints = tuple(joint for joint in graph.joints if joint is not cut)
                 opened = replace(opened, joints=joints, closures=(*others, cut))
-                words += f", and the joint {cut.name!r} closes the loop"
-            graph.report.done(words)
+                message += f", and the joint {cut.name!r} closes the loop"
+            graph.report.done(message)
             return _taken_over(opened, body, keeper, weld.pose())
     return None
 
@@ -99,8 +99,8 @@ def _cost(graph: Graph, body: str) -> int:
         return 0
     if body in (BASE, graph.floating):
         return 3
-    (own,) = (joint for joint in graph.joints if joint.child == body)
-    return 3 if own.name in graph.coupled else 2 if own.motor is not None else 1
+    (carrier,) = (joint for joint in graph.joints if joint.child == body)
+    return 3 if carrier.name in graph.coupled else 2 if carrier.motor is not None else 1
 
 
 def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
@@ -124,17 +124,17 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
     )
 
 
-def _sum(one: Solid, other: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
-    mass = one.mass + other.mass
-    if other.is_massless:
-        return replace(one, shapes=(*one.shapes, *shapes))
-    com = X.R @ other.com + X.p
-    centre = (one.mass * one.com + other.mass * com) / mass if mass else one.com
-    inertia = one.inertia + X.R @ other.inertia @ X.R.T
-    for m, c in ((one.mass, one.com), (other.mass, com)):
+def _sum(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
+    mass = first.mass + second.mass
+    if second.is_massless:
+        return replace(first, shapes=(*first.shapes, *shapes))
+    com = X.R @ second.com + X.p
+    centre = (first.mass * first.com + second.mass * com) / mass if mass else first.com
+    inertia = first.inertia + X.R @ second.inertia @ X.R.T
+    for m, c in ((first.mass, first.com), (second.mass, com)):
         d = c - centre
         inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*one.shapes, *shapes))
+    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*first.shapes, *shapes))
 
 
 def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
@@ -175,16 +175,16 @@ def weighted(graph: Graph) -> Graph:
 
 def _idle(graph: Graph) -> Link | None:
     """A joint at the end of the tree that moves nothing."""
-    held = {joint.parent for joint in graph.joints} | graph.held
+    loaded = {joint.parent for joint in graph.joints} | graph.held
     coupled = graph.coupled
     for joint in graph.joints:
         solid = graph.bodies[joint.child]
-        turned = joint.armature or any(axis.armature for axis in joint.axes)
+        has_rotor = joint.armature or any(axis.armature for axis in joint.axes)
         if (
             solid.is_massless
-            and not turned
+            and not has_rotor
             and joint.kind != "fixed"
-            and joint.child not in held
+            and joint.child not in loaded
             and joint.name not in coupled
         ):
             return joint

@@ -35,45 +35,45 @@ _MEET = 1e-9
 _RIGHT = 1e-9
 
 
-def grouped(graph: Graph, kept: Collection[str]) -> Graph:
+def grouped(graph: Graph, coordinates: Collection[str]) -> Graph:
     """The graph with universal and spherical joints in the place of hinges.
 
     Args:
         graph: the graph.
-        kept: joints that stay as they are: coordinates of the motion.
+        coordinates: joints that stay as they are: coordinates of the motion.
     """
-    held = {*kept, *graph.coupled}
-    while (found := _next(graph, held)) is not None:
-        graph = found
+    fixed = {*coordinates, *graph.coupled}
+    while (reduced := _next(graph, fixed)) is not None:
+        graph = reduced
     return graph
 
 
-def _next(graph: Graph, held: Collection[str]) -> Graph | None:
+def _next(graph: Graph, fixed: Collection[str]) -> Graph | None:
     for first in graph.joints:
-        chain = _chain(graph, first, held)
+        chain = _chain(graph, first, fixed)
         for length in (3, 2):
-            made = _together(graph, chain[:length]) if len(chain) >= length else None
-            if made is not None:
-                return made
+            reduced = _together(graph, chain[:length]) if len(chain) >= length else None
+            if reduced is not None:
+                return reduced
     return None
 
 
-def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
+def _chain(graph: Graph, first: Link, fixed: Collection[str]) -> list[Link]:
     """Hinges one after the other with massless bodies between them."""
-    chain = [first] if _is_free(first, held) else []
+    chain = [first] if _is_free(first, fixed) else []
     while chain and len(chain) < 3:
         body = chain[-1].child
         solid = graph.bodies[body]
         after = [joint for joint in graph.joints if joint.parent == body]
-        if not solid.is_massless or len(after) != 1 or body in graph.held or not _is_free(after[0], held):
+        if not solid.is_massless or len(after) != 1 or body in graph.held or not _is_free(after[0], fixed):
             break
         chain.append(after[0])
     return chain
 
 
-def _is_free(joint: Link, held: Collection[str]) -> bool:
+def _is_free(joint: Link, fixed: Collection[str]) -> bool:
     axis = joint.axes[0] if joint.kind == "revolute" else None
-    return axis is not None and axis.motor is None and not axis.armature and joint.name not in held
+    return axis is not None and axis.motor is None and not axis.armature and joint.name not in fixed
 
 
 def _together(graph: Graph, chain: list[Link]) -> Graph | None:
@@ -88,7 +88,7 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
             replace(link.axes[0], direction=direction)
             for link, direction in zip(chain, directions, strict=True)
         )
-        made, words = replace(joint, axes=axes), "a universal joint"
+        joined, label = replace(joint, axes=axes), "a universal joint"
     else:
         plain = all(link.axes[0].is_bare for link in chain)
         if not plain or abs(np.linalg.det(np.array(directions))) < 0.1:
@@ -96,11 +96,11 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
         R = np.eye(3)
         for link, direction in zip(chain, directions, strict=True):
             R = R @ Axis(direction).pose(link.axes[0].value).R
-        made, words = replace(joint, axes=(), spherical=True, quat=relative_quat(R)), "a spherical joint"
+        joined, label = replace(joint, axes=(), spherical=True, quat=relative_quat(R)), "a spherical joint"
     names = ", ".join(repr(link.name) for link in chain)
-    graph.report.done(f"the hinges {names} meet in a point: {words}")
+    graph.report.done(f"the hinges {names} meet in a point: {label}")
     gone = {link.child for link in chain[:-1]}
-    joints = tuple(made if link is chain[0] else link for link in graph.joints if link not in chain[1:])
+    joints = tuple(joined if link is chain[0] else link for link in graph.joints if link not in chain[1:])
     bodies = {name: solid for name, solid in graph.bodies.items() if name not in gone}
     return replace(graph, joints=joints, bodies=bodies)
 
@@ -114,18 +114,18 @@ def _aligned(chain: list[Link], near: float) -> tuple[list[Array], Link | None]:
         return [], None
     at = Pose(first.at.R, first.at.p + first.at.R @ (first.axes[0].direction * shift))
     directions = [first.axes[0].direction]
-    turned = np.eye(3)
+    rotation = np.eye(3)
     # The point in the frame of the last body, followed through the chain.
     point = first.child_at.R @ (first.axes[0].direction * shift) + first.child_at.p
     for before, link in pairwise(chain):
-        turned = turned @ before.child_at.R.T @ link.at.R
+        rotation = rotation @ before.child_at.R.T @ link.at.R
         here = link.at.R.T @ (point - link.at.p)
         if np.linalg.norm(np.cross(here, link.axes[0].direction)) > near:
             return [], None
-        directions.append(turned @ link.axes[0].direction)
+        directions.append(rotation @ link.axes[0].direction)
         point = link.child_at.R @ here + link.child_at.p
     last = chain[-1]
-    child_at = Pose(last.child_at.R @ turned.T, point)
+    child_at = Pose(last.child_at.R @ rotation.T, point)
     return directions, replace(first, child=last.child, at=at, child_at=child_at, axes=())
 
 
@@ -151,17 +151,17 @@ _APART = 1e-6
 def spherical_pairs_joined(graph: Graph) -> Graph:
     """The graph with pairs of spherical closures as revolute ones."""
     left, near = list(graph.closures), _APART * graph.size
-    made: list[Link] = []
+    closures: list[Link] = []
     while left:
         first = left.pop(0)
         if first.kind != "spherical":
-            made.append(first)
+            closures.append(first)
             continue
         second = next(
             (other for other in left if _same_bodies(first, other) and _hinge(first, other, near)), None
         )
         if second is None:
-            made.append(first)
+            closures.append(first)
             continue
         left.remove(second)
         hinge = _hinge(first, second, near)
@@ -170,19 +170,19 @@ def spherical_pairs_joined(graph: Graph) -> Graph:
             f"the closures {first.name!r} and {second.name!r} hold two points of a line: one revolute closure"
         )
         left = [other for other in left if not _on_line(hinge, other, near)]
-        made.append(hinge)
-    return replace(graph, closures=tuple(made))
+        closures.append(hinge)
+    return replace(graph, closures=tuple(closures))
 
 
-def _same_bodies(first: Link, other: Link) -> bool:
-    return other.kind == "spherical" and {other.parent, other.child} == {first.parent, first.child}
+def _same_bodies(first: Link, second: Link) -> bool:
+    return second.kind == "spherical" and {second.parent, second.child} == {first.parent, first.child}
 
 
-def _points(first: Link, other: Link) -> tuple[Array, Array]:
+def _points(first: Link, second: Link) -> tuple[Array, Array]:
     """The point of another closure on the parent and on the child of the first."""
-    if other.parent == first.parent:
-        return other.at.p, other.child_at.p
-    return other.child_at.p, other.at.p
+    if second.parent == first.parent:
+        return second.at.p, second.child_at.p
+    return second.child_at.p, second.at.p
 
 
 def _hinge(first: Link, second: Link, near: float) -> Link | None:
@@ -200,11 +200,11 @@ def _hinge(first: Link, second: Link, near: float) -> Link | None:
     return replace(first, spherical=False, axes=(Axis(z),), at=at, child_at=child_at)
 
 
-def _on_line(hinge: Link, other: Link, near: float) -> bool:
+def _on_line(hinge: Link, closure: Link, near: float) -> bool:
     """Whether a spherical closure holds one more point of a hinge's axis."""
-    if not _same_bodies(hinge, other):
+    if not _same_bodies(hinge, closure):
         return False
-    on_parent, on_child = _points(hinge, other)
+    on_parent, on_child = _points(hinge, closure)
     axis = hinge.axes[0].direction
     a, b = hinge.at.R.T @ (on_parent - hinge.at.p), hinge.child_at.R.T @ (on_child - hinge.child_at.p)
     on_axis = float(np.linalg.norm(np.cross(a, axis))) < near

@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.exchange.description import Written, described, legs_in_order
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, broken
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper
 from nacelle.exchange.tree import in_series, massless
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
+from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import is_axisymmetric, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z, rotation_quat
@@ -63,6 +64,31 @@ class Chosen:
     left: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class AssembledGraph:
+    """A graph whose loops are closed, and the robot that its description gives.
+
+    Attributes:
+        graph: the graph, in its assembly.
+        written: its description.
+        robot: the robot.
+        assembly: the robot's configuration.
+    """
+
+    graph: Graph
+    written: Written
+    robot: Robot
+    assembly: Assembly
+
+    def joint(self, joint: Link) -> int:
+        """The index of a joint of the graph in the robot."""
+        return self.robot.joint(self.written.joints[joint.name])
+
+    def first_rate(self, joint: Link) -> int:
+        """Where the rates of a joint of the tree begin in all rates of the robot."""
+        return self.robot.platform_nv + self.robot.v_slices[self.joint(joint)].start
+
+
 def chosen_motion(graph: Graph) -> Chosen:
     """Close the loops and choose independent joints.
 
@@ -71,64 +97,55 @@ def chosen_motion(graph: Graph) -> Chosen:
     """
     left = np.zeros((0, 0))
     for _ in range(1 + sum(joint.spherical for joint in graph.joints)):
-        written, robot, assembled = _assembled(graph)
-        graph = _at_assembly(graph, written, robot, assembled)
-        left, axes, joints = _independent(graph, written, robot, assembled)
-        split = _to_split(graph, written, robot, left)
+        closed = assembled(graph)
+        graph = closed.graph
+        left, axes, joints = _independent(closed)
+        split = _to_split(closed, left)
         if not split:
             break
         graph = _as_hinges(graph, split)
     return Chosen(graph, axes, joints, left.shape[1])
 
 
-def at_assembly(graph: Graph) -> Graph:
-    """The graph with its loops closed.
+def assembled(graph: Graph) -> AssembledGraph:
+    """Close the loops of a graph.
 
     Raises:
         DescriptionError: if they do not close, or nothing moves.
     """
-    return _at_assembly(graph, *_assembled(graph))
-
-
-def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:
-        raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
+        raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
-    named = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
+    coordinates = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
     for axis in AXES:
-        written = described(graph, named, (axis,), exact=True)
-        robot, _ = read_data(written.data)
-        found = assemble(robot)
-        if not found.open or graph.floating is None:
+        description = described(graph, coordinates, (axis,), exact=True)
+        robot, _ = read_data(description.data)
+        assembly = assemble(robot)
+        if not assembly.open or graph.floating is None:
             break
-    if found.open:
-        gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
-        lines = [closure.line for closure in graph.closures if written.joints[closure.name] in found.open]
-        raise broken(
+    if assembly.open:
+        gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
+        lines = [
+            closure.line for closure in graph.closures if description.joints[closure.name] in assembly.open
+        ]
+        raise file_error(
             graph.file,
             f"the loops do not close near the assembly: {gaps}",
             "give numbers with more digits; of MJCF, name a keyframe that is nearer",
             min(lines, default=0),
         )
-    return written, robot, found
+    slices = {
+        joint.name: robot.q_slices[robot.joint(description.joints[joint.name])] for joint in graph.joints
+    }
+    values = {name: np.array(assembly.q[entries], dtype=float) for name, entries in slices.items()}
+    graph = replace(graph.with_values(values), pose=assembly.platform if graph.floating else graph.pose)
+    return AssembledGraph(graph, description, robot, assembly)
 
 
-def _at_assembly(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Graph:
-    values = {}
-    for joint in graph.joints:
-        index = robot.joint(written.joints[joint.name])
-        value = np.array(found.q[robot.q_slices[index]], dtype=float)
-        values[joint.name] = value
-    return replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
-
-
-def _independent(
-    graph: Graph, written: Written, robot: Robot, found: Assembly
-) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """The motions that all chosen coordinates leave (rates, left), axes of the nacelle, names of joints."""
-    N = _free_motions(graph, written, robot, found)
-    m = robot.platform_nv
+    graph, N = closed.graph, _free_motions(closed)
     span = _Span(N.shape[1])
     axes: list[str] = []
     # Screws turn much where the nacelle moves little, so its coordinates are compared with each other alone.
@@ -141,34 +158,38 @@ def _independent(
         span.take(N[k])
         axes.append(AXES[k])
     names: list[str] = []
-    placed = _placed_joints(graph)
+    leg_joints = _placed_joints(graph)
     for threshold in (_CLEAR, _SOME):
         for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
-            if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
+            if len(joint.axes) != 1 or joint.name in names or joint.name in leg_joints or span.is_full:
                 continue
-            row = N[m + robot.v_slices[robot.joint(written.joints[joint.name])].start]
+            row = N[closed.first_rate(joint)]
             if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 span.take(row)
                 names.append(joint.name)
     order = {joint.name: k for k, joint in enumerate(graph.joints)}
-    chosen = tuple(sorted(names, key=lambda name: order[name]))
-    return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), chosen
+    in_order = tuple(sorted(names, key=lambda name: order[name]))
+    return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), in_order
 
 
-def _free_motions(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Array:
+def _free_motions(closed: AssembledGraph) -> Array:
     """A basis N (rates, mobility) of the scaled rates that keep the loops closed, idle spins left out."""
-    J = scaled_closures(robot, found.closures)
-    spins = _idle_spins(graph, written, robot)
-    rows = [J, *(spin[None] for spin in spins if len(J) and float(np.max(np.abs(J @ spin))) < _RANK)]
-    count = len(rate_scale(robot))
+    J = scaled_closures(closed.robot, closed.assembly.closures)
     if not len(J):
-        return np.eye(count)
-    _, s, Vt = np.linalg.svd(np.concatenate(rows))
-    return np.asarray(Vt[int(np.sum(s > _RANK * s[0])) :].T)
+        return np.eye(J.shape[1])
+    spins = [spin for spin in _idle_spins(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
+    return free_rates(np.concatenate([J, *(spin[None] for spin in spins)]))
 
 
-def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
+def free_rates(rows: Array) -> Array:
+    """A basis (rates, others), orthonormal, of the scaled rates that rows (rows, rates) leave free."""
+    _, s, Vt = np.linalg.svd(rows)
+    return np.asarray(Vt[int(np.sum(s > _RANK * np.max(s, initial=0.0))) :].T)
+
+
+def _idle_spins(closed: AssembledGraph) -> list[Array]:
     """Rates (rates,) of rods that spin about the line between their two balls and do not feel it."""
+    graph = closed.graph
     spins = []
     for joint in graph.joints:
         ends = _ends(graph, joint.child)
@@ -183,8 +204,8 @@ def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
         ten = parameters_from_com(solid.mass, solid.com - joint.child_at.p, solid.inertia)
         if long == 0.0 or not is_axisymmetric(ten, line / long, long, _EVEN):
             continue
-        start = robot.platform_nv + robot.v_slices[robot.joint(written.joints[joint.name])].start
-        spin = np.zeros(len(rate_scale(robot)))
+        start = closed.first_rate(joint)
+        spin = np.zeros(len(rate_scale(closed.robot)))
         spin[start : start + 3] = joint.child_at.R.T @ (line / long)
         spins.append(spin)
     return spins
@@ -230,25 +251,12 @@ def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
     return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
 
-def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[str, Array]:
-    """For each spherical joint its part (3, left) of the motions that are left."""
-    m = robot.platform_nv
-    return {
-        joint.name: left[m + robot.v_slices[robot.joint(written.joints[joint.name])].start :][:3]
-        for joint in graph.joints
-        if joint.spherical
-    }
-
-
-def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list[str]:
-    """Spherical joints whose rotations are among the motions that are left."""
-    placed = _placed_joints(graph)
-    shares = _shares(graph, written, robot, left)
-    return [
-        name
-        for name, share in shares.items()
-        if name not in placed and share.size and np.linalg.norm(share) > 1e-6
-    ]
+def _to_split(closed: AssembledGraph, left: Array) -> list[str]:
+    """Spherical joints whose rotations are among the motions that are left (rates, left)."""
+    leg_joints = _placed_joints(closed.graph)
+    balls = [joint for joint in closed.graph.joints if joint.spherical and joint.name not in leg_joints]
+    shares = {joint.name: left[closed.first_rate(joint) :][:3] for joint in balls}
+    return [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
 
 
 def _placed_joints(graph: Graph) -> set[str]:
@@ -278,11 +286,13 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
             continue
         at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
         whole = Link(joint.name, joint.parent, joint.child, at, joint.child_at)
-        own = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
+        names_of_hinges = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
         axes = [Axis(direction, armature=joint.armature) for direction in _spin_frame(graph, joint).T]
-        hinges = [replace(whole, name=name, axes=(axis,)) for name, axis in zip(own, axes, strict=True)]
-        joints += in_series(whole, hinges, own[:2])
-        bodies |= massless([name for name in own[:2] if name not in bodies])
+        hinges = [
+            replace(whole, name=name, axes=(axis,)) for name, axis in zip(names_of_hinges, axes, strict=True)
+        ]
+        joints += in_series(whole, hinges, names_of_hinges[:2])
+        bodies |= massless([name for name in names_of_hinges[:2] if name not in bodies])
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
@@ -313,21 +323,21 @@ def without_dependent_motors(graph: Graph) -> Graph:
     suggested = [link for link in graph.links if link.motor and not link.motor.sure]
     if not suggested:
         return graph
-    kept = {link.name for link in suggested}
+    independent = {link.name for link in suggested}
     if graph.closures or graph.couplings:
         # What this choice does to the graph is done again later, and reported there.
-        kept &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
-    names = ", ".join(link.name for link in suggested if link.name in kept) or "no joint"
+        independent &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
+    names = ", ".join(link.name for link in suggested if link.name in independent) or "no joint"
     graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
     return replace(
         graph,
-        joints=tuple(_kept(link, kept) for link in graph.joints),
-        closures=tuple(_kept(link, kept) for link in graph.closures),
+        joints=tuple(_kept(link, independent) for link in graph.joints),
+        closures=tuple(_kept(link, independent) for link in graph.closures),
     )
 
 
-def _kept(link: Link, kept: Collection[str]) -> Link:
+def _kept(link: Link, independent: Collection[str]) -> Link:
     if link.motor is None or link.motor.sure:
         return link
-    motor = replace(link.motor, sure=True) if link.name in kept else None
+    motor = replace(link.motor, sure=True) if link.name in independent else None
     return replace(link, axes=(replace(link.axes[0], motor=motor),))

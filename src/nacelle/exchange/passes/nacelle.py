@@ -23,12 +23,10 @@ the body that the most legs hold.
 
 How the bodies of a mechanism can move: their twists along all motions that its joints leave.
 
-The unknowns are the twists [v / size; w] of all bodies, v of the point of a body at the centre of the
-robot, in base axes. A joint between two bodies leaves their relative twist in the span of its axes: about
-the direction d through the point p it is [p x d; d], along d it is [d; 0]. What is perpendicular to these
-columns is a row a joint, and the motions are the null space of all rows. So the tree of the file plays no
-part. A body between two balls spins about the line between them without moving anything else; that spin is
-no motion.
+The motions are the rates that keep the loops of its robot closed. They are told by the twists [v / size; w]
+that they give all bodies, v of the point of a body at the centre of the robot, in base axes: the basis is
+orthonormal in these, so that the tree of the file plays no part. A body between two balls spins about the
+line between them without moving anything else; that spin is no motion.
 """
 
 from __future__ import annotations
@@ -39,10 +37,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.exchange.graph import BASE, Graph, Link, broken, connected
-from nacelle.exchange.passes.motion import at_assembly
+from nacelle.exchange.graph import BASE, Graph, Link
+from nacelle.exchange.passes.motion import AssembledGraph, assembled, free_rates
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
+from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures
+from nacelle.model.build.graph import connected_components
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -66,10 +67,10 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
         DescriptionError: if there is no such body, or another one floats.
     """
     if name is not None and name and name not in graph.bodies:
-        raise broken(graph.file, f"no body is called {name!r}", did_you_mean(name, graph.bodies))
+        raise file_error(graph.file, f"no body is called {name!r}", did_you_mean(name, graph.bodies))
     if graph.floating is not None:
         if name and name != graph.floating:
-            raise broken(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
+            raise file_error(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
         return graph
     body = _meeting(graph) if name is None else name
     if not body:
@@ -78,7 +79,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
     if carrier.name in graph.coupled:
         if name is None:
             return graph
-        raise broken(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
+        raise file_error(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
     if name is None:
         graph.report.done(f"the nacelle is {body!r}, which {legs_of(graph, [body])} carry")
     return replace(
@@ -130,14 +131,14 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
         nacelle: the bodies.
         at: the one of them that counts; any if None.
     """
-    found = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     for piece in _fallen(graph, nacelle):
-        own = _links(graph, piece)
-        touched = {end for link in own for end in (link.parent, link.child)}
+        links = _links(graph, piece)
+        touched = {end for link in links for end in (link.parent, link.child)}
         holds = at in touched if at is not None else bool(touched & set(nacelle))
         if BASE in touched and holds:
-            found[any(link.motor is not None for link in own)] += 1
-    return LegCount(found[True], found[False])
+            counts[any(link.motor is not None for link in links)] += 1
+    return LegCount(counts[True], counts[False])
 
 
 def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
@@ -148,7 +149,7 @@ def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
 def _fallen(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
     """What the mechanism falls apart into when some bodies and the base are taken out."""
     links = [(link.parent, link.child) for link in graph.links]
-    return connected([body for body in graph.bodies if body not in nacelle], links)
+    return connected_components([body for body in graph.bodies if body not in nacelle], links)
 
 
 def ends_a_leg(graph: Graph, body: str) -> bool:
@@ -185,10 +186,6 @@ def _ball(graph: Graph, piece: Collection[str], body: str) -> Array | None:
 # ---- how bodies can move
 
 
-# Singular values below this part of the largest are digits of the file.
-_RANK = 1e-5
-
-
 @dataclass(frozen=True, eq=False)
 class Freedom:
     """The motions of a mechanism in its assembly.
@@ -218,81 +215,54 @@ def rank_above(rows: Array, part: float, largest: float | None = None) -> int:
     return int(np.sum(s > max(part * (s[0] if largest is None else largest), 1e-9)))
 
 
-def freedom(graph: Graph) -> Freedom:
-    """The motions of a graph whose loops are closed; a floating body is free."""
+def freedom(closed: AssembledGraph) -> Freedom:
+    """The motions of a graph whose loops are closed and in which no body floats."""
+    graph, motion, unit = closed.graph, closed.assembly.motion, rate_scale(closed.robot)
+    index = {joint.child: closed.robot.joints[closed.joint(joint)].successor for joint in graph.joints}
     poses = graph.poses()
     centre = np.mean([pose.p for pose in poses.values()], axis=0)
-    poses = {body: Pose(pose.R, pose.p - centre) for body, pose in poses.items()}
-    size = max(float(np.linalg.norm(pose.p)) for pose in poses.values()) or 1.0
-    bodies = list(graph.bodies)
-    place = {body: 6 * k for k, body in enumerate(bodies)}
-    columns = 6 * len(bodies)
-    links = graph.links
-    axes = {link.name: _columns(link, poses[link.parent], size) for link in links}
-    rows = [np.zeros((0, columns))]
-    for link in links:
-        S = axes[link.name]
-        U, s, _ = np.linalg.svd(S, full_matrices=True)
-        locked = U[:, int(np.sum(s > 1e-9)) :].T
-        rows.append(_between(locked, link, place, columns))
-    single = {link.name: link for link in links if len(link.axes) == 1}
-    rates = {
-        name: _between(np.linalg.pinv(axes[name]), link, place, columns)[0] for name, link in single.items()
-    }
-    for coupling in graph.couplings:
-        row = rates[coupling.joint].copy()
-        for other, ratio in coupling.follows.items():
-            units = (1.0 if single[coupling.joint].axes[0].turns else size) / (
-                1.0 if single[other].axes[0].turns else size
-            )
-            row -= ratio / units * rates[other]
-        rows.append(row[None])
-    rows += [_spin(graph, body, poses[body], place[body], columns) for body in bodies]
-    _, s, Vt = np.linalg.svd(np.concatenate(rows), full_matrices=True)
-    N = Vt[int(np.sum(s > _RANK * max(s[0], 1e-300))) if len(s) else 0 :].T
-    twists = {body: N[at : at + 6] for body, at in place.items()}
-    count = N.shape[1]
+    size = max(float(np.linalg.norm(pose.p - centre)) for pose in poses.values()) or 1.0
+    spins = [spin for body in index for spin in _spin(graph, body, motion.jacobian(index[body])[3:])]
+    rows = [scaled_closures(closed.robot, closed.assembly.closures), *(spin * unit for spin in spins)]
+    rates = unit[:, None] * free_rates(np.vstack(rows))
+    columns = []
+    for body, k in index.items():
+        v, w = np.split(motion.jacobian(k) @ rates, 2)
+        columns.append(
+            np.vstack([v - np.cross(centre - poses[body].p, w, axisb=0, axisc=0), size * w]) / size
+        )
+    basis = np.linalg.svd(np.concatenate(columns), full_matrices=False)[0]
+    twists = {body: basis[6 * k : 6 * k + 6] for k, body in enumerate(index)}
+    twists[BASE] = np.zeros((6, basis.shape[1]))
+    single = {link.name: link for link in graph.links if len(link.axes) == 1}
     return Freedom(
-        count, twists | {BASE: np.zeros((6, count))}, {name: row @ N for name, row in rates.items()}
+        basis.shape[1],
+        twists,
+        {name: _rate(link, poses[link.parent], twists) for name, link in single.items()},
     )
 
 
-def _columns(link: Link, parent: Pose, size: float) -> Array:
-    """Relative twists (6, freedoms) that a joint leaves, base axes."""
-    at = parent @ link.at
-    if link.spherical:
-        return np.column_stack([_turn(at.p, d, size) for d in np.eye(3)])
-    columns = []
-    for axis in link.axes:
-        d = at.R @ axis.direction
-        columns.append(_turn(at.p, d, size) if axis.turns else np.concatenate([d, np.zeros(3)]))
-        at = at @ axis.pose(axis.value)
-    return np.column_stack(columns) if columns else np.zeros((6, 0))
+def _spin(graph: Graph, body: str, J: Array) -> list[Array]:
+    """The row over the rates that holds the spin of a body between two balls; none for other bodies.
 
-
-def _turn(point: Array, direction: Array, size: float) -> Array:
-    return np.concatenate([np.cross(point, direction) / size, direction])
-
-
-def _between(rows: Array, link: Link, place: dict[str, int], columns: int) -> Array:
-    """Rows over a relative twist as rows over all twists."""
-    made = np.zeros((len(rows), columns))
-    for body, sign in ((link.child, 1.0), (link.parent, -1.0)):
-        if body != BASE:
-            made[:, place[body] : place[body] + 6] += sign * rows
-    return made
-
-
-def _spin(graph: Graph, body: str, pose: Pose, at: int, columns: int) -> Array:
-    """The row that holds the spin of a body between two balls; none for other bodies."""
+    Args:
+        graph: the graph.
+        body: the body.
+        J: its angular velocity (3, rates) over the rates, base axes.
+    """
     ends = [(link, link.at) for link in graph.links if link.parent == body]
     ends += [(link, link.child_at) for link in graph.links if link.child == body]
-    row = np.zeros((1, columns))
     if len(ends) != 2 or not all(link.spherical for link, _ in ends):
-        return row[:0]
-    line = pose.R @ (ends[1][1].p - ends[0][1].p)
-    row[0, at + 3 : at + 6] = line / max(float(np.linalg.norm(line)), 1e-300)
-    return row
+        return []
+    line = graph.poses()[body].R @ (ends[1][1].p - ends[0][1].p)
+    return [line / max(float(np.linalg.norm(line)), 1e-300) @ J]
+
+
+def _rate(link: Link, parent: Pose, twists: dict[str, Array]) -> Array:
+    """Rates (count,) of a joint of one axis, w or v / size of its child against its parent."""
+    (axis,) = link.axes
+    relative = twists[link.child] - twists[link.parent]
+    return np.asarray(parent.R @ link.at.R @ axis.direction @ relative[3 * axis.turns :][:3])
 
 
 # ---- an articulated nacelle
@@ -329,24 +299,24 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
     """
     if len(_motors(graph)) < DRIVEN or not graph.closures:
         return None
-    graph = at_assembly(graph)
-    found = _cluster(graph, name)
-    if found is None:
+    closed = assembled(graph)
+    graph, cluster = closed.graph, _cluster(closed, name)
+    if cluster is None:
         return None
-    others = [body for body in found.bodies if body != found.main]
+    others = [body for body in cluster.bodies if body != cluster.main]
     graph.report.done(
-        f"the nacelle is {found.main!r} with {', '.join(repr(body) for body in others)}, "
-        f"which {found.legs} carry"
+        f"the nacelle is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
+        f"which {cluster.legs} carry"
     )
-    return _placed(graph, found)
+    return _placed(graph, cluster)
 
 
 def _motors(graph: Graph) -> list[Link]:
     return [link for link in graph.links if link.motor is not None]
 
 
-def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
-    motion = freedom(graph)
+def _cluster(closed: AssembledGraph, name: str | None) -> _Cluster | None:
+    graph, motion = closed.graph, freedom(closed)
     driven = np.array([motion.rates[link.name] for link in _motors(graph)])
     if not motion.count or rank_above(driven, _DRIVEN) < motion.count:
         return None
@@ -409,13 +379,13 @@ def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
         return {2: 0, 0: 1, 1: 2}[within]
 
     closing = {closure.name for closure in graph.closures}
-    made = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
+    tree = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
     coupled = graph.coupled
-    if coupled & {closure.name for closure in made.closures}:
+    if coupled & {closure.name for closure in tree.closures}:
         return None
     joints = tuple(
         at_pose(joint, poses[joint.parent].inverse() @ poses[joint.child]) if joint.name in closing else joint
-        for joint in made.joints
+        for joint in tree.joints
     )
     parts = tuple(body for body in cluster.bodies if body != cluster.main)
-    return replace(made, joints=joints, parts=parts)
+    return replace(tree, joints=joints, parts=parts)

@@ -14,7 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Graph, Link, broken, connected, relative_quat
+from nacelle.exchange.graph import BASE, Graph, Link, relative_quat
+from nacelle.model.build.graph import connected_components
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -53,13 +55,13 @@ def without_floating(graph: Graph) -> Graph | None:
 
 def below(graph: Graph, body: str) -> set[str]:
     """A body and all that the tree carries on it."""
-    found, left = {body}, [body]
+    bodies, left = {body}, [body]
     while left:
         here = left.pop()
         after = [joint.child for joint in graph.joints if joint.parent == here]
-        found.update(after)
+        bodies.update(after)
         left += after
-    return found
+    return bodies
 
 
 def _weight(graph: Graph, body: str) -> tuple[int, int]:
@@ -73,34 +75,34 @@ def _without_objects(graph: Graph) -> Graph:
     pieces = _tied(graph)
     grounded = next(piece for piece in pieces if BASE in piece)
     floating = sorted((piece for piece in pieces if BASE not in piece), key=len, reverse=True)
-    kept = set(grounded)
+    bodies = set(grounded)
     if floating and (len(floating[0]) > 1 or len(grounded) == 1):
-        kept |= floating[0]
+        bodies |= floating[0]
     for body in graph.loose:
-        if body not in kept:
+        if body not in bodies:
             graph.report.lost(f"the free body {body!r} left out: nothing ties it to the robot")
-    return _only(graph, kept)
+    return _only(graph, bodies)
 
 
 def _tied(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
     links = [(link.parent, link.child) for link in graph.links]
-    return [set(piece) for piece in connected([BASE, *graph.bodies], [*links, *graph.between])]
+    return [set(piece) for piece in connected_components([BASE, *graph.bodies], [*links, *graph.between])]
 
 
-def _only(graph: Graph, kept: set[str]) -> Graph:
+def _only(graph: Graph, bodies: set[str]) -> Graph:
     """The graph with some of its bodies."""
-    joints = tuple(joint for joint in graph.joints if joint.child in kept)
+    joints = tuple(joint for joint in graph.joints if joint.child in bodies)
     names = {joint.name for joint in joints}
     return replace(
         graph,
-        bodies={name: solid for name, solid in graph.bodies.items() if name in kept},
+        bodies={name: solid for name, solid in graph.bodies.items() if name in bodies},
         joints=joints,
-        closures=tuple(c for c in graph.closures if {c.parent, c.child} <= kept),
+        closures=tuple(c for c in graph.closures if {c.parent, c.child} <= bodies),
         couplings=tuple(c for c in graph.couplings if {c.joint, *c.follows} <= names),
-        struts=tuple(strut for strut in graph.struts if set(strut.bodies) <= kept),
-        dampers=tuple(damper for damper in graph.dampers if set(damper.bodies) <= kept),
-        loose={body: pose for body, pose in graph.loose.items() if body in kept},
+        struts=tuple(strut for strut in graph.struts if set(strut.bodies) <= bodies),
+        dampers=tuple(damper for damper in graph.dampers if set(damper.bodies) <= bodies),
+        loose={body: pose for body, pose in graph.loose.items() if body in bodies},
     )
 
 
@@ -115,16 +117,18 @@ def _with_one_less(graph: Graph) -> Graph:
     ]
     if not choices:
         names = ", ".join(repr(body) for body in graph.loose)
-        raise broken(graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do")
+        raise file_error(
+            graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do"
+        )
     closure, link = min(choices, key=lambda choice: _ORDER[choice[0].kind])
     root = next(body for body in graph.loose if link.child in below(graph, body))
     poses = graph.poses()
     link = at_pose(link, poses[link.parent].inverse() @ poses[link.child])
     way = _way(graph, root, link.child)
-    turned = {joint.name: joint.reversed() for joint in way}
-    joints = [turned.get(joint.name, joint) for joint in graph.joints]
-    words = f"; {', '.join(repr(joint.name) for joint in way)} turned round" if way else ""
-    graph.report.done(f"the closure {closure.name!r} carries the free body {root!r}{words}")
+    reversed_joints = {joint.name: joint.reversed() for joint in way}
+    joints = [reversed_joints.get(joint.name, joint) for joint in graph.joints]
+    message = f"; {', '.join(repr(joint.name) for joint in way)} turned round" if way else ""
+    graph.report.done(f"the closure {closure.name!r} carries the free body {root!r}{message}")
     return replace(
         graph,
         joints=(*joints, link),

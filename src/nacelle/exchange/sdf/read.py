@@ -156,18 +156,18 @@ class Frames:
             chain.append(name)
             name = self.full(frame.placed_in, frame.scope, frame.element)
         at = identity() if name == WORLD else self.placed[name]
-        for own in reversed(chain):
-            at = self.placed[own] = at @ self.frames[own].pose
+        for inner in reversed(chain):
+            at = self.placed[inner] = at @ self.frames[inner].pose
         return at
 
     def link(self, name: str) -> str:
         """The link to which a frame belongs; the world's name for the world."""
-        seen: set[str] = set()
+        visited: set[str] = set()
         while name not in self.links and name != WORLD:
             frame = self.frames[name]
-            if name in seen:
+            if name in visited:
                 raise frame.element.fault(f"the frame {name!r} is attached to itself, over others")
-            seen.add(name)
+            visited.add(name)
             name = self.full(frame.attached_to, frame.scope, frame.element)
         return name
 
@@ -178,58 +178,58 @@ def frames_of(model: Element) -> Frames:
     Raises:
         DescriptionError: at what has no name or one that is there already, and at what is included.
     """
-    found = Frames()
-    _add_model(found, model, "", WORLD)
-    return found
+    frames = Frames()
+    _add_model(frames, model, "", WORLD)
+    return frames
 
 
 def _model(scope: str) -> str:
     return f"{scope}__model__"
 
 
-def _add_model(found: Frames, model: Element, scope: str, outside: str) -> None:
+def _add_model(frames: Frames, model: Element, scope: str, outside: str) -> None:
     """Add a model whose contents have names within a scope, placed in a frame outside."""
-    own, outer = model.first("pose"), "" if not scope else scope[:-2].rpartition("::")[0]
+    pose, outer = model.first("pose"), "" if not scope else scope[:-2].rpartition("::")[0]
     outer = f"{outer}::" if outer else ""
-    placed_in = _relative(own) or outside
+    placed_in = _relative(pose) or outside
     first = next((link.get("name") for link in model.named("link")), "")
     canonical = (
         model.get("canonical_link") or first or next((m.get("name") for m in model.named("model")), "")
     )
-    found.frames[_model(scope)] = Frame(
-        model, placed_in, f"{scope[len(outer) :]}{canonical}", outer, pose_of(own)
+    frames.frames[_model(scope)] = Frame(
+        model, placed_in, f"{scope[len(outer) :]}{canonical}", outer, pose_of(pose)
     )
     for element in model.children:
         if element.tag == "include":
             raise element.fault("<include> is not read", "write the included model in its place")
         if element.tag == "link":
-            full = _add(found, element, scope, "__model__", "")
-            found.links[full] = element
+            full = _add(frames, element, scope, "__model__", "")
+            frames.links[full] = element
         elif element.tag == "joint":
             child = element.first("child")
             name = word(element, "child") or (child.get("link") if child is not None else "")
-            full = _add(found, element, scope, name, name)
-            found.joints[full] = (element, scope)
+            full = _add(frames, element, scope, name, name)
+            frames.joints[full] = (element, scope)
         elif element.tag == "frame":
             attached = element.get("attached_to") or "__model__"
-            _add(found, element, scope, attached, attached)
+            _add(frames, element, scope, attached, attached)
         elif element.tag == "model":
             if not element.get("name"):
                 raise element.fault("a <model> has no name")
-            _add_model(found, element, f"{scope}{element.get('name')}::", "__model__")
+            _add_model(frames, element, f"{scope}{element.get('name')}::", "__model__")
 
 
-def _add(found: Frames, element: Element, scope: str, placed_in: str, attached_to: str) -> str:
+def _add(frames: Frames, element: Element, scope: str, placed_in: str, attached_to: str) -> str:
     name = element.get("name")
     if not name:
         raise element.fault(f"a <{element.tag}> has no name")
     full = f"{scope}{name}"
-    if full in found.frames:
-        first = found.frames[full].element
+    if full in frames.frames:
+        first = frames.frames[full].element
         raise element.fault(f"two elements are called {name!r}", f"the first is in line {first.line}")
     pose = element.first("pose")
     frame = Frame(element, _relative(pose) or placed_in, attached_to, scope, pose_of(pose))
-    found.frames[full] = frame
+    frames.frames[full] = frame
     return full
 
 
@@ -286,15 +286,15 @@ class Joints:
 
     def ends(self, element: Element, scope: str) -> tuple[str, str]:
         """Full names of the links that a joint joins."""
-        found = []
+        links = []
         for tag in ("parent", "child"):
             end = element.first(tag)
             if end is None:
                 raise element.fault(f"the joint {element.get('name')!r} has no {tag}")
-            found.append(self.frames.link(self.frames.full(end.text.strip() or end.get("link"), scope, end)))
-        if found[0] == found[1]:
+            links.append(self.frames.link(self.frames.full(end.text.strip() or end.get("link"), scope, end)))
+        if links[0] == links[1]:
             raise element.fault(f"the joint {element.get('name')!r} joins a link to itself")
-        return found[0], found[1]
+        return links[0], links[1]
 
     def joint(self, full: str, element: Element, scope: str) -> None:
         """Read a joint, but for what couples it to others."""
@@ -315,8 +315,8 @@ class Joints:
         if kind not in _AXES:
             raise element.fault(f"the joint {element.get('name')!r} has the type {kind!r}, which is not read")
         axes = self.joint_axes(element, scope, here, kind)
-        own = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
-        links, carriers = single_axes(link, axes, own, self.body_names)
+        names = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
+        links, carriers = single_axes(link, axes, names, self.body_names)
         self.links += links
         self.carriers += carriers
         self.axes[full] = links
@@ -324,14 +324,14 @@ class Joints:
     def joint_axes(self, element: Element, scope: str, here: Pose, kind: str) -> list[Axis]:
         """The axes of a joint in its frame."""
         turns = _AXES[kind]
-        given = [element.first(tag) for tag in ("axis", "axis2")[: len(turns)]]
+        elements = [element.first(tag) for tag in ("axis", "axis2")[: len(turns)]]
         if kind == "screw":
-            given[1] = None
-        if given[0] is None or (kind in ("universal", "revolute2") and given[1] is None):
+            elements[1] = None
+        if elements[0] is None or (kind in ("universal", "revolute2") and elements[1] is None):
             raise element.fault(f"the joint {element.get('name')!r} has no axis")
         axes = [
-            _axis(axis, self.axis_direction(axis, scope, here), turn, kind != "continuous")
-            for axis, turn in zip(given, turns, strict=True)
+            _axis(axis, self.axis_direction(axis, scope, here), turns_about, kind != "continuous")
+            for axis, turns_about in zip(elements, turns, strict=True)
             if axis is not None
         ]
         if kind == "screw":
@@ -341,14 +341,14 @@ class Joints:
     def axis_direction(self, axis: Element, scope: str, here: Pose) -> Array:
         """The direction of an axis in the joint's frame, whatever frame it is expressed in."""
         xyz = axis.first("xyz")
-        given = unit_axis(axis)
+        direction = unit_axis(axis)
         frame = "" if xyz is None else xyz.get("expressed_in")
         if not frame and (self.in_model or is_true(axis, "use_parent_model_frame")):
             frame = "__model__"
         if not frame:
-            return given
-        turned = self.frames.pose(self.frames.full(frame, scope, axis)).R
-        return np.asarray(here.R.T @ turned @ given)
+            return direction
+        R = self.frames.pose(self.frames.full(frame, scope, axis)).R
+        return np.asarray(here.R.T @ R @ direction)
 
     # ---- couplings
 
@@ -367,20 +367,20 @@ class Joints:
 
     def add(self, name: str, joint: Link, follows: dict[str, float], offset: float) -> None:
         """Add a coupling."""
-        kept = {other: ratio for other, ratio in follows.items() if ratio}
-        own = self.coupling_names.new(f"{name}-coupling", "coupling")
-        self.couplings.append(Coupling(own, joint.name, kept, offset))
+        ratios = {leader: ratio for leader, ratio in follows.items() if ratio}
+        unique = self.coupling_names.new(f"{name}-coupling", "coupling")
+        self.couplings.append(Coupling(unique, joint.name, ratios, offset))
 
     def mimic(self, full: str, k: int, mimic: Element, scope: str) -> None:
         """Position = multiplier (leader's position - reference) + offset."""
         leader = self.axes.get(self.frames.full(mimic.get("joint"), scope, mimic), [])
-        place = 1 if mimic.get("axis") == "axis2" else 0
+        axis_index = 1 if mimic.get("axis") == "axis2" else 0
         followers = self.axes.get(full, [])
-        if place >= len(leader) or k >= len(followers):
+        if axis_index >= len(leader) or k >= len(followers):
             raise mimic.fault(f"{mimic.get('joint')!r} has no axis to follow")
         ratio, offset = value(mimic, "multiplier", 1.0), value(mimic, "offset", 0.0)
         offset -= ratio * value(mimic, "reference", 0.0)
-        self.add(followers[k].name, followers[k], {leader[place].name: ratio}, offset)
+        self.add(followers[k].name, followers[k], {leader[axis_index].name: ratio}, offset)
 
     def gearbox(self, element: Element, scope: str) -> None:
         """Read a gearbox."""
@@ -398,8 +398,8 @@ class Joints:
                 raise element.fault(f"the gearbox {element.get('name')!r} has no axis")
             wanted = here.R @ self.axis_direction(axis, scope, here)
             hinges.append(self.hinge(element, reference, end, wanted))
-        (first, one), (second, other) = hinges
-        ratio = -value(element, "gearbox_ratio", 1.0) * one * other
+        (first, first_sign), (second, second_sign) = hinges
+        ratio = -value(element, "gearbox_ratio", 1.0) * first_sign * second_sign
         self.add(self.names.new(element.get("name"), "gearbox"), second, {first.name: ratio}, 0.0)
 
     def hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
@@ -407,11 +407,11 @@ class Joints:
         for joint in self.links:
             if {joint.parent, joint.child} == {reference, self.bodies[link]} and joint.kind == "revolute":
                 # The frame on the link is the joint's own, which is at zero in the drawn pose.
-                own = joint.child_at if joint.child == self.bodies[link] else joint.at
-                along = float(axis @ (self.frames.pose(link).R @ own.R @ joint.axes[0].direction))
-                if abs(abs(along) - 1.0) > 1e-6:
+                frame = joint.child_at if joint.child == self.bodies[link] else joint.at
+                cosine = float(axis @ (self.frames.pose(link).R @ frame.R @ joint.axes[0].direction))
+                if abs(abs(cosine) - 1.0) > 1e-6:
                     raise element.fault(f"the hinge {joint.name!r} is not along the axis of the gearbox")
-                return joint, math.copysign(1.0, along) * (1.0 if joint.parent == reference else -1.0)
+                return joint, math.copysign(1.0, cosine) * (1.0 if joint.parent == reference else -1.0)
         raise element.fault(
             f"the gearbox {element.get('name')!r} needs hinges between its reference body and its links"
         )
@@ -427,7 +427,7 @@ def _pitch(element: Element) -> float:
     return -2.0 * math.pi / old
 
 
-def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
+def _axis(element: Element, direction: Array, turns: bool, limited: bool) -> Axis:
     dynamics, limit = element.first("dynamics"), element.first("limit")
     lower, upper = limit_value(limit, "lower", -math.inf), limit_value(limit, "upper", math.inf)
     if lower > upper:
@@ -435,7 +435,7 @@ def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
     if not limited:
         lower, upper = -math.inf, math.inf
     return Axis(
-        along,
+        direction,
         turns,
         damping=value(dynamics, "damping", 0.0),
         coulomb=value(dynamics, "friction", 0.0),
@@ -453,14 +453,14 @@ def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Eleme
         elements: those of the file, by their full names.
         plugins: elements of plugins.
     """
-    named = {entry.text.strip() for plugin in plugins for entry in plugin.named("joint_name")}
-    chosen = {full for full in joints.axes if full in named}
-    sure = bool(chosen)
+    joint_names = {entry.text.strip() for plugin in plugins for entry in plugin.named("joint_name")}
+    driven_joints = {full for full in joints.axes if full in joint_names}
+    sure = bool(driven_joints)
     if not sure:
-        chosen = {full for full in joints.axes if _effort(elements[full]) < math.inf}
+        driven_joints = {full for full in joints.axes if _effort(elements[full]) < math.inf}
     followers = {coupling.joint for coupling in joints.couplings}
     motors: dict[str, Link] = {}
-    for full in chosen:
+    for full in driven_joints:
         link = joints.axes[full][0]
         if link.name in followers:
             continue
@@ -532,9 +532,9 @@ def read_sdf(root: Element, path: Path) -> Graph:
     """
     report = ExchangeReport()
     worlds = root.named("world")
-    models = [model for place in (root, *worlds) for model in place.named("model")]
-    for place in (root, *worlds):
-        for include in place.named("include"):
+    models = [model for parent in (root, *worlds) for model in parent.named("model")]
+    for parent in (root, *worlds):
+        for include in parent.named("include"):
             raise include.fault("<include> is not read", "write the included model in its place")
     moving = [model for model in models if not is_true(model, "static")]
     if len(moving) != 1:
@@ -549,9 +549,9 @@ def read_sdf(root: Element, path: Path) -> Graph:
 
 def _gravity(worlds: list[Element]) -> Array:
     for world in worlds:
-        found = world.first("gravity")
-        if found is not None:
-            return finite_numbers(found, found.text, 3, "<gravity>")
+        gravity = world.first("gravity")
+        if gravity is not None:
+            return finite_numbers(gravity, gravity.text, 3, "<gravity>")
     return np.array(GRAVITY)
 
 
@@ -567,8 +567,8 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]
     links = driven(joints, elements, plugins)
-    held = any(BASE in (link.parent, link.child) for link in links)
-    floating = None if held else frames.link("__model__")
+    is_grounded = any(BASE in (link.parent, link.child) for link in links)
+    floating = None if is_grounded else frames.link("__model__")
     _note_losses(model, frames, report)
     graph = Graph(
         name=Names().new(model.get("name"), path.stem),
@@ -595,11 +595,11 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
         return Solid(1.0, np.zeros(3), np.eye(3), shapes)
     if inertial.get("auto") in ("1", "true"):
         raise inertial.fault("inertia from shapes (auto) is not read", "write mass and inertia")
-    placed = pose_of(inertial.first("pose"))
+    pose = pose_of(inertial.first("pose"))
     moments = inertial.first("inertia")
-    given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
-    inertia = placed.R @ symmetric(np.array(given)) @ placed.R.T
-    solid = Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
+    entries = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
+    inertia = pose.R @ symmetric(np.array(entries)) @ pose.R.T
+    solid = Solid(value(inertial, "mass", 1.0), pose.p, 0.5 * (inertia + inertia.T), shapes)
     return possible_solid(solid, inertial.fault)
 
 

@@ -85,8 +85,8 @@ class _Writer:
         inertial.add("pose", f"{joined_numbers(solid.com)} 0 0 0")
         inertial.add("mass", shortest_number(solid.mass))
         inertia = inertial.add("inertia")
-        for moment, place in MOMENTS.items():
-            inertia.add(moment, shortest_number(solid.inertia[place]))
+        for moment, entry in MOMENTS.items():
+            inertia.add(moment, shortest_number(solid.inertia[entry]))
         self._shapes(node, solid.shapes)
 
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...]) -> None:
@@ -104,8 +104,8 @@ class _Writer:
     def _joint(self, model: XmlNode, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
         link = link.reversed() if link.child == BASE else link
-        own = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
-        name = self.named[link.name] = self.names.new(own, "joint")
+        wanted = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
+        name = self.named[link.name] = self.names.new(wanted, "joint")
         joint = model.add("joint", name=name, type="ball" if link.spherical else _TYPES[link.kind])
         joint.add("parent", "world" if link.parent == BASE else link.parent)
         joint.add("child", link.child)
@@ -156,8 +156,8 @@ class _Writer:
             if len(coupling.follows) != 1:
                 self.graph.report.lost("couplings of more than two joints left out", coupling.name)
                 continue
-            (other, ratio), *_ = coupling.follows.items()
-            mimic = self.axes[coupling.joint].add("mimic", joint=self.named[other])
+            (leader, ratio), *_ = coupling.follows.items()
+            mimic = self.axes[coupling.joint].add("mimic", joint=self.named[leader])
             for tag, value in (("multiplier", ratio), ("offset", 0.0), ("reference", 0.0)):
                 mimic.add(tag, shortest_number(value))
 

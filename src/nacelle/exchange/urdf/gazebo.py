@@ -34,7 +34,7 @@ def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: N
     Raises:
         DescriptionError: at a joint whose links or type are not there.
     """
-    found = []
+    closures = []
     for element in joints_of(root):
         ends = []
         for tag in ("parent", "child"):
@@ -49,8 +49,8 @@ def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: N
         child_at = pose_of(element.first("pose"))
         at = poses[parent].inverse() @ poses[child] @ child_at
         link = Link(names.new(element.get("name"), "joint"), parent, child, at, child_at, line=element.line)
-        found.append(_typed(element, link))
-    return found
+        closures.append(_typed(element, link))
+    return closures
 
 
 def _typed(element: Element, link: Link) -> Link:

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Link, Names, broken
+from nacelle.exchange.graph import Link, Names
 from nacelle.files import why_unread
-from nacelle.model.source.node import Node
+from nacelle.model.source.node import Node, file_error
 from nacelle.model.source.yaml import read_yaml
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -87,7 +87,7 @@ class Side:
 
     def fault(self, node: Node, message: str, hint: str = "") -> DescriptionError:
         """An error at a place of the file."""
-        return broken(self.file, message, hint, node.mark.line, node.mark.column)
+        return file_error(self.file, message, hint, node.mark.line, node.mark.column)
 
     def closures(self, frames: Mapping[str, tuple[str, Pose]], names: Names) -> list[Link]:
         """The closures between frames, each a body and a pose on it.
@@ -95,17 +95,17 @@ class Side:
         Raises:
             DescriptionError: at a name that is no frame.
         """
-        found = []
-        for one, other, welded in self.loops:
-            for node in (one, other):
+        closures = []
+        for first, second, welded in self.loops:
+            for node in (first, second):
                 if node.value not in frames:
                     raise self.fault(node, f"the URDF has no joint or link {node.value!r}")
-            (parent, at), (child, child_at) = frames[str(one.value)], frames[str(other.value)]
+            (parent, at), (child, child_at) = frames[str(first.value)], frames[str(second.value)]
             if parent == child:
-                raise self.fault(one, f"both ends of the loop are on {parent!r}")
-            name = names.new(f"{one.value}-{other.value}", "loop")
-            found.append(Link(name, parent, child, at, child_at, spherical=not welded))
-        return found
+                raise self.fault(first, f"both ends of the loop are on {parent!r}")
+            name = names.new(f"{first.value}-{second.value}", "loop")
+            closures.append(Link(name, parent, child, at, child_at, spherical=not welded))
+        return closures
 
 
 no_side = Side()
@@ -120,7 +120,7 @@ def read_side(path: Path) -> Side:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "closure file, YAML")) from None
+        raise file_error(str(path), *why_unread(path, error, "closure file, YAML")) from None
     root = read_yaml(data, str(path)).root
     side = Side(str(path))
     if not isinstance(root.value, dict):
@@ -128,7 +128,7 @@ def read_side(path: Path) -> Side:
     for key in root.value:
         if key not in (*_KEYS, _ASSEMBLY, _ROTORS):
             mark = root.keys[key]
-            raise broken(
+            raise file_error(
                 str(path),
                 f"a closure file has no {key!r}",
                 f"keys are {', '.join(_KEYS)}",
@@ -144,14 +144,14 @@ def read_side(path: Path) -> Side:
         if node.value not in _TYPES:
             raise side.fault(node, f"{node.value!r} is no type of a joint", f"types are {', '.join(_TYPES)}")
     kinds = {str(joint.value): _TYPES[str(kind.value)] for joint, kind in zip(joints, types, strict=True)}
-    places = {str(joint.value): joint for joint in joints}
+    nodes = {str(joint.value): joint for joint in joints}
     motors = tuple(entries["name_mot"]) if "name_mot" in entries else None
     start = root.value.get(_ASSEMBLY)
     assembly = {} if start is None else start.value
     if not isinstance(assembly, dict):
         assert start is not None
         raise side.fault(start, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
-    return Side(str(path), loops, motors, kinds, places, assembly)
+    return Side(str(path), loops, motors, kinds, nodes, assembly)
 
 
 def _listed(side: Side, node: Node, key: str) -> list[Node]:

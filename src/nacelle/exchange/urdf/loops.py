@@ -81,15 +81,15 @@ _KINDS = {"revolute", "continuous", "prismatic", "fixed", "spherical", "planar",
 def closures_of(root: Element, links: Links, names: Names) -> list[Link]:
     """All closures of a document, in its order."""
     readers = {"loop": _loop, "constraint": _constraint, "loop_joint": _loop_joint}
-    found = []
+    closures = []
     for element in root.children:
         if element.tag in readers:
             closure = readers[element.tag](element, links)
             if closure.parent == closure.child:
                 raise element.fault(f"<{element.tag}> {element.get('name')!r} joins a link to itself")
             name = names.new(element.get("name"), element.tag)
-            found.append(replace(closure, name=name, line=element.line))
-    return found
+            closures.append(replace(closure, name=name, line=element.line))
+    return closures
 
 
 def _loop(element: Element, links: Links) -> Link:
@@ -162,25 +162,25 @@ def _universal(link: Link, first: Array, second: Array) -> Link:
 
 def mimics_of(elements: dict[str, Element], links: dict[str, Link], names: Names) -> list[Coupling]:
     """Couplings of mimic joints."""
-    found = []
+    couplings = []
     for name, element in elements.items():
         mimic = element.first("mimic")
         if mimic is None:
             continue
-        other = links.get(mimic.get("joint"))
-        if other is None:
+        leader = links.get(mimic.get("joint"))
+        if leader is None:
             raise mimic.fault(f"the joint {name!r} mimics {mimic.get('joint')!r}, which is no joint")
-        if len(links[name].axes) != 1 or len(other.axes) != 1 or other is links[name]:
+        if len(links[name].axes) != 1 or len(leader.axes) != 1 or leader is links[name]:
             raise mimic.fault(f"{name!r} and {mimic.get('joint')!r} must be two joints of one axis each")
         ratio, offset = number_attribute(mimic, "multiplier", 1.0), number_attribute(mimic, "offset", 0.0)
-        follows = {other.name: ratio} if ratio else {}
-        found.append(Coupling(names.new(f"{name}-mimic", "mimic"), links[name].name, follows, offset))
-    return found
+        follows = {leader.name: ratio} if ratio else {}
+        couplings.append(Coupling(names.new(f"{name}-mimic", "mimic"), links[name].name, follows, offset))
+    return couplings
 
 
 def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: Names) -> list[Coupling]:
     """Couplings of URDF+."""
-    found = []
+    couplings = []
     for element in root.named("coupling"):
         before = _to_base(links.body(element.first("predecessor"), element), joints)
         after = _to_base(links.body(element.first("successor"), element), joints)
@@ -193,8 +193,8 @@ def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: N
         moving = [link for link in second if link.axes]
         follows = {link.name: ratio for link in first if link.axes}
         follows |= {link.name: -1.0 for link in moving[1:]}
-        found.append(Coupling(names.new(element.get("name"), "coupling"), moving[0].name, follows))
-    return found
+        couplings.append(Coupling(names.new(element.get("name"), "coupling"), moving[0].name, follows))
+    return couplings
 
 
 def _to_base(body: str, joints: Sequence[Link]) -> list[Link]:

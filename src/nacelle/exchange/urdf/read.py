@@ -144,15 +144,15 @@ def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
             )
 
 
-def _gear(places: Sequence[Element]) -> float:
+def _gear(elements: Sequence[Element]) -> float:
     """The reduction, wherever one of the versions of the format has it."""
-    for place in places:
+    for element in elements:
         for tag in ("mechanicalReduction", "mechanical_reduction"):
-            found = place.first(tag)
-            if found is not None:
-                value = float(finite_numbers(found, found.text, 1, f"<{tag}>")[0])
+            reduction = element.first(tag)
+            if reduction is not None:
+                value = float(finite_numbers(reduction, reduction.text, 1, f"<{tag}>")[0])
                 if value == 0.0:
-                    raise found.fault("a reduction of zero")
+                    raise reduction.fault("a reduction of zero")
                 return value
     return 1.0
 
@@ -277,9 +277,9 @@ class _Reader:
         if gazebo.joints_of(self.root):
             closures += gazebo.as_closures(self.root, self.links, self._drawn(), self.joint_names)
         closures += self.side.closures(self._frames(), self.joint_names)
-        kept: list[Link] = []
+        spread: list[Link] = []
         for closure in closures:
-            kept += self._spread(closure)
+            spread += self._spread(closure)
         joints = driven(self.root, self.joints, self.by_name, self.side, self.report)
         graph = Graph(
             name=Names().new(self.root.get("name"), self.path.stem),
@@ -287,7 +287,7 @@ class _Reader:
             gravity=GRAVITY,
             bodies=self.solids,
             joints=tuple(joints),
-            closures=tuple(kept),
+            closures=tuple(spread),
             couplings=tuple(couplings),
             floating=self.bodies[self.base] if self.floating else None,
             shapes=shapes,
@@ -300,10 +300,10 @@ class _Reader:
         inertial = element.first("inertial")
         if inertial is None or is_base:
             return Solid(shapes=shapes)
-        placed = pose_of(inertial.first("origin"))
+        pose = pose_of(inertial.first("origin"))
         mass = number_attribute(inertial.first("mass"), "value", 0.0)
-        inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
-        return possible_solid(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
+        inertia = pose.R @ moments_of(inertial.first("inertia")) @ pose.R.T
+        return possible_solid(Solid(mass, pose.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
     def _add_joint(self, name: str, element: Element) -> None:
         parent = self.links.body(element.first("parent"), element)
@@ -313,9 +313,9 @@ class _Reader:
         origin = pose_of(element.first("origin"))
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.side.kinds.get(name) or element.get("type")
-        made = self._typed(link, kind, element)
-        self.by_name[name] = made[-1]
-        self.joints += made
+        joints = self._typed(link, kind, element)
+        self.by_name[name] = joints[-1]
+        self.joints += joints
 
     def _typed(self, link: Link, kind: str, element: Element) -> list[Link]:
         """Joints of the graph for one of a type."""
@@ -354,8 +354,8 @@ class _Reader:
 
     def _couplings(self) -> list[Coupling]:
         names = Names()
-        found = mimics_of(self.joint_elements, self.by_name, names)
-        return found + coupled_chains(self.root, self.links, self.joints, names)
+        couplings = mimics_of(self.joint_elements, self.by_name, names)
+        return couplings + coupled_chains(self.root, self.links, self.joints, names)
 
     def _frames(self) -> dict[str, tuple[str, Pose]]:
         """Frames that a file beside this one may name: joints (the child's frame), then links."""
@@ -395,17 +395,17 @@ def _is_left_out(element: Element) -> bool:
 
 
 def _by_name(root: Element, tag: str) -> dict[str, Element]:
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for element in root.named(tag):
         name = element.get("name")
         if not name:
             raise element.fault(f"a <{tag}> has no name")
-        if name in found:
+        if name in elements:
             raise element.fault(
-                f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}"
+                f"two elements <{tag}> are called {name!r}", f"the first is in line {elements[name].line}"
             )
-        found[name] = element
-    return found
+        elements[name] = element
+    return elements
 
 
 def _axis(element: Element, turns: bool, limited: bool) -> Axis:

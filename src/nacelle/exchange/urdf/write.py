@@ -92,9 +92,9 @@ class _Writer:
                 )
             if link.armature:
                 self.graph.report.lost("rotors of spherical joints left out", link.name)
-            turned = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
+            rotated = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
             axes = tuple(Axis(direction, damping=link.damping) for direction in np.eye(3))
-            link = replace(link, at=turned, axes=axes, spherical=False)
+            link = replace(link, at=rotated, axes=axes, spherical=False)
         if len(link.axes) < 2:
             return [link]
         names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
@@ -158,7 +158,7 @@ class _Writer:
             inertial = node.add("inertial")
             inertial.add("origin", xyz=joined_numbers(here.p + solid.com), rpy="0 0 0")
             inertial.add("mass", value=shortest_number(solid.mass))
-            moments = {name: shortest_number(solid.inertia[place]) for name, place in MOMENTS.items()}
+            moments = {name: shortest_number(solid.inertia[entry]) for name, entry in MOMENTS.items()}
             inertial.add("inertia", **moments)
         self._shapes(node, solid.shapes, here)
 
@@ -182,9 +182,9 @@ class _Writer:
             if len(coupling.follows) > 1:
                 self.graph.report.lost("couplings of more than two joints left out", coupling.name)
                 continue
-            (other, ratio), *_ = coupling.follows.items()
+            (leader, ratio), *_ = coupling.follows.items()
             law = {"multiplier": shortest_number(ratio), "offset": shortest_number(coupling.offset)}
-            nodes[self.joints[coupling.joint]].add("mimic", joint=self.joints[other], **law)
+            nodes[self.joints[coupling.joint]].add("mimic", joint=self.joints[leader], **law)
 
     def _closure(self, link: Link) -> tuple[str, str, str]:
         """Two frames that coincide: their names, and what of them does."""

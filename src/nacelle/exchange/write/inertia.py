@@ -39,12 +39,14 @@ def is_sound(solid: Solid) -> bool:
     return bool(solid.mass > 0.0 and a > _NONE * c and a + b >= (1.0 - _NONE) * c)
 
 
-def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: ExchangeReport) -> list[Solid]:
+def completed(
+    robot: Robot, assembly: Assembly, solids: Sequence[Solid], report: ExchangeReport
+) -> list[Solid]:
     """The bodies of a robot with the moments chosen that its dynamics do not depend on.
 
     Args:
         robot: the robot.
-        found: the assembly.
+        assembly: the assembly.
         solids: its bodies.
         report: of what is done.
     """
@@ -52,13 +54,13 @@ def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: Ex
     lacking = [k for k, solid in enumerate(solids) if k and solid.mass > 0.0 and not is_sound(solid)]
     if not lacking:
         return result
-    states = [(found.motion, found.closures), *generic_poses(robot, found)]
+    states = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
     names = []
     for k in lacking:
         W = _turning(robot, states, k)
-        made = _with_free_moments(solids[k], W, _GYRATION * robot.size)
-        if made is not None and is_sound(made):
-            result[k] = made
+        sound = _with_free_moments(solids[k], W, _GYRATION * robot.size)
+        if sound is not None and is_sound(sound):
+            result[k] = sound
             names.append(robot.bodies[k].name)
     if names:
         report.done(
@@ -70,13 +72,13 @@ def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: Ex
 def _turning(robot: Robot, states: Sequence[tuple[TreeMotion, ClosureState]], body: int) -> Array:
     """Directions (3, r), orthonormal, of all angular velocities of a body, in its axes."""
     unit = rate_scale(robot)
-    seen: list[Array] = [np.zeros((3, 0))]
+    velocities: list[Array] = [np.zeros((3, 0))]
     for motion, state in states:
         J = scaled_closures(robot, state)
         _, s, Vt = np.linalg.svd(J)
         N = Vt[int(np.sum(s > 1e-9 * np.max(s, initial=1.0))) :].T
-        seen.append(motion.poses[body].R.T @ motion.jacobian(body)[3:] @ (unit[:, None] * N))
-    U, s, _ = np.linalg.svd(np.concatenate(seen, axis=1))
+        velocities.append(motion.poses[body].R.T @ motion.jacobian(body)[3:] @ (unit[:, None] * N))
+    U, s, _ = np.linalg.svd(np.concatenate(velocities, axis=1))
     return np.array(U[:, : int(np.sum(s > _STILL))])
 
 

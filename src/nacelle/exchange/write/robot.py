@@ -38,7 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +56,6 @@ from nacelle.exchange.graph import (
     RotationDamper,
     Solid,
     Strut,
-    connected,
 )
 from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.tree import in_series, massless, single_axes, spanned
@@ -65,6 +64,7 @@ from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
+from nacelle.model.build.graph import connected_components
 from nacelle.model.data import Actuator
 from nacelle.model.joint import UNBOUNDED, FrictionTerm, Interval, Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
@@ -162,45 +162,37 @@ def is_one_point(robot: Robot) -> bool:
 
 def without_point(robot: Robot) -> Joined:
     """The closures of a robot whose nacelle is a point."""
-    held = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
-    bodies = list(held)
-    # Each body with those that joints at the point hold it to.
-    parts = {body: {body} for body in bodies}
+    points = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
+    bodies = list(points)
     closures: list[Joint] = []
+    held: list[tuple[int, int]] = []
     for joint in robot.closures:
         if PLATFORM in _ends(joint):
             continue
         if joint.at_point:
-            joint = _in_full(joint, held)
-            _unite(parts, joint.predecessor, joint.successor)
+            joint = _in_full(joint, points)
+            held.append((joint.predecessor, joint.successor))
         closures.append(joint)
-    first = bodies[0]
-    for other in bodies[1:]:
-        if other not in parts[first]:
-            _unite(parts, first, other)
-            meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and other in _ends(j))
-            closures.append(
-                replace(
-                    meeting,
-                    kind=JointKind.SPHERICAL,
-                    predecessor=first,
-                    successor=other,
-                    frame_predecessor=held[first],
-                    frame_successor=held[other],
-                )
+    # Bodies that joints at the point hold to each other are joined to the others by one of them.
+    (first, *_), *others = connected_components(bodies, held)
+    for leg_body, *_ in others:
+        meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
+        closures.append(
+            replace(
+                meeting,
+                kind=JointKind.SPHERICAL,
+                predecessor=first,
+                successor=leg_body,
+                frame_predecessor=points[first],
+                frame_successor=points[leg_body],
             )
+        )
     # What never turns has a mass alone.
     loads = [load.inertia[0] for load in robot.payload if load.body == PLATFORM]
     mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
     ten = np.array([mass] + [0.0] * 9)
-    shares = {body: transform_parameters(np.eye(3), held[body].p, ten) for body in bodies}
-    return Joined(tuple(closures), shares, (first, held[first]))
-
-
-def _unite(parts: dict[int, set[int]], one: int, other: int) -> None:
-    whole = parts[one] | parts[other]
-    for body in whole:
-        parts[body] = whole
+    shares = {body: transform_parameters(np.eye(3), points[body].p, ten) for body in bodies}
+    return Joined(tuple(closures), shares, (first, points[first]))
 
 
 def _ends(joint: Joint) -> Sequence[int]:
@@ -213,8 +205,8 @@ def _leg_body(joint: Joint) -> int:
 
 def _leg_frame(joint: Joint) -> Pose:
     """The point in the frame of the leg's body."""
-    own = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
-    return Pose(np.eye(3), own.p)
+    frame = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
+    return Pose(np.eye(3), frame.p)
 
 
 def _point_frame(joint: Joint) -> Pose:
@@ -222,11 +214,11 @@ def _point_frame(joint: Joint) -> Pose:
     return joint.frame_predecessor if joint.predecessor == PLATFORM else joint.frame_successor
 
 
-def _in_full(joint: Joint, held: dict[int, Pose]) -> Joint:
+def _in_full(joint: Joint, points: dict[int, Pose]) -> Joint:
     """A joint at the point that locks the position itself."""
-    one, two = held.get(joint.predecessor), held.get(joint.successor)
-    first = joint.frame_predecessor if one is None else Pose(joint.frame_predecessor.R, one.p)
-    second = joint.frame_successor if two is None else Pose(joint.frame_successor.R, two.p)
+    first_point, second_point = points.get(joint.predecessor), points.get(joint.successor)
+    first = joint.frame_predecessor if first_point is None else Pose(joint.frame_predecessor.R, first_point.p)
+    second = joint.frame_successor if second_point is None else Pose(joint.frame_successor.R, second_point.p)
     kind = _AT_POINT.get(joint.kind, joint.kind)
     skipped = int(joint.kind is JointKind.CYLINDRICAL)
     return replace(
@@ -247,13 +239,6 @@ _FRICTION = {"viscous": "damping", "coulomb": "coulomb", "quadratic": "quadratic
 _TURN = 2.0 * math.pi
 
 
-class LinkEnds(NamedTuple):
-    """The bodies that a joint joins, by name: its parent and its child."""
-
-    parent: str
-    child: str
-
-
 class JointLinks:
     """Joints as links of a graph; what no link holds is reported."""
 
@@ -263,48 +248,34 @@ class JointLinks:
         """With the actuators by the names of their joints, and a function that gives new names."""
         self.drives, self.name, self.report = drives, name, report
 
-    def links(self, joint: Joint, made: str, ends: LinkEnds, values: list[float]) -> list[Link]:
+    def links(self, joint: Joint, whole: Link, values: list[float]) -> list[Link]:
         """The links of a joint, from its predecessor to its successor.
 
         Args:
             joint: the joint.
-            made: its name in the graph.
-            ends: names of its two bodies.
+            whole: its name, bodies and frames in the graph.
             values: its coordinates in the assembly.
         """
-        steps: list[tuple[Axis, ...] | Array] = []
-        place = 0
+        parts: list[Link] = []
+        first = 0
         for number, primitive in enumerate(joint.primitives):
-            value = values[place : place + primitive.nq]
-            place += primitive.nq
+            value = values[first : first + primitive.nq]
+            first += primitive.nq
             if primitive is Primitive.SPHERICAL:
-                steps.append(np.array(value))
-                continue
-            axis = self._axis(joint, number, primitive, value[0])
-            if joint.kind is JointKind.UNIVERSAL and steps:
-                steps[0] = (*steps[0], axis)
-            else:
-                steps.append((axis,))
-        if not steps:
-            steps.append(())
-        return self._chain(joint, made, ends, steps)
-
-    def _chain(
-        self, joint: Joint, made: str, ends: LinkEnds, steps: list[tuple[Axis, ...] | Array]
-    ) -> list[Link]:
-        whole = Link(made, *ends, joint.frame_predecessor, joint.frame_successor)
-        names = [made] if len(steps) == 1 else [f"{made}-{k + 1}" for k in range(len(steps))]
-        ending = "-carrier{}" if len(steps) > 2 else "-carrier"
-        carriers = [self.name(made + ending.format(k)) for k in range(1, len(steps))]
-        parts = []
-        for name, step in zip(names, steps, strict=True):
-            if isinstance(step, tuple):
-                parts.append(replace(whole, name=name, axes=step))
-            else:
                 damping, armature = self._ball(joint)
-                ball = replace(whole, name=name, spherical=True, quat=step)
-                parts.append(replace(ball, damping=damping, armature=armature))
-        return in_series(whole, parts, carriers)
+                quat = np.array(value)
+                parts.append(replace(whole, spherical=True, quat=quat, damping=damping, armature=armature))
+            elif joint.kind is JointKind.UNIVERSAL and parts:
+                second = self._axis(joint, number, primitive, value[0])
+                parts[0] = replace(whole, axes=(*parts[0].axes, second))
+            else:
+                parts.append(replace(whole, axes=(self._axis(joint, number, primitive, value[0]),)))
+        if len(parts) < 2:
+            return parts or [whole]
+        ending = "-carrier{}" if len(parts) > 2 else "-carrier"
+        carriers = [self.name(whole.name + ending.format(k)) for k in range(1, len(parts))]
+        in_order = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
+        return in_series(whole, in_order, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
         """One axis, with the part of what acts in the joint that acts along it."""
@@ -349,8 +320,10 @@ class JointLinks:
             if term.basis == "viscous":
                 damping += term.coefficient
             elif term.coefficient:
-                words = f"{term.basis} friction of spherical joints left out, which acts along their angular"
-                self.report.lost(f"{words} velocity and not axis by axis", joint.name)
+                message = (
+                    f"{term.basis} friction of spherical joints left out, which acts along their angular"
+                )
+                self.report.lost(f"{message} velocity and not axis by axis", joint.name)
         spherical = joint.kind is JointKind.SPHERICAL
         return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
 
@@ -362,19 +335,19 @@ class JointLinks:
             self.report.lost("elasticity of drives left out, motor and load move as one", joint.name)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
             self.report.lost("constants of motors and encoders left out")
-        place = list(self.drives).index(joint.name)
-        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=place)
+        index = list(self.drives).index(joint.name)
+        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=index)
 
 
 def _within(angle: float, limits: Interval) -> float:
     """The angle, by whole turns, that is within the limits; as it is where none is."""
-    for turned in (angle, angle + _TURN, angle - _TURN):
-        if limits.lower <= turned <= limits.upper:
-            return turned
+    for candidate in (angle, angle + _TURN, angle - _TURN):
+        if limits.lower <= candidate <= limits.upper:
+            return candidate
     return angle
 
 
-def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
+def relative_pose(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
     """The pose of a joint's second frame in its first, from those of all bodies."""
     first = poses[joint.predecessor] @ joint.frame_predecessor
     return first.inverse() @ poses[joint.successor] @ joint.frame_successor
@@ -385,24 +358,21 @@ def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
 
 def in_joints(graph: Graph) -> Graph:
     """The graph without dampers between bodies."""
-    joints, closures = list(graph.joints), list(graph.closures)
+    links = {link.name: link for link in graph.links}
     for damper in graph.dampers:
-        links, k = _between(joints, closures, damper)
-        if k < 0:
+        between = [link for link in links.values() if {link.parent, link.child} == set(damper.bodies)]
+        single = next((link for link in between if len(link.axes) < 2), None)
+        if single is None:
             what = "angular dampers between bodies that no single joint joins left out"
             graph.report.lost(what, damper.name)
         else:
-            links[k] = _damped(links[k], damper.damping)
-    return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
-
-
-def _between(joints: list[Link], closures: list[Link], damper: RotationDamper) -> tuple[list[Link], int]:
-    """The list and place of a joint of one axis, or spherical, between the bodies of a damper; -1 if none."""
-    for links in (joints, closures):
-        for k, link in enumerate(links):
-            if {link.parent, link.child} == set(damper.bodies) and len(link.axes) < 2:
-                return links, k
-    return joints, -1
+            links[single.name] = _damped(single, damper.damping)
+    return replace(
+        graph,
+        joints=tuple(links[joint.name] for joint in graph.joints),
+        closures=tuple(links[closure.name] for closure in graph.closures),
+        dampers=(),
+    )
 
 
 def _damped(link: Link, damping: float) -> Link:
@@ -423,30 +393,30 @@ def assembled_graph(robot: Robot) -> Graph:
     Raises:
         ExportError: if its loops do not close, or a body has a first moment but no mass.
     """
-    found = assemble(robot)
-    if found.open:
-        gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
+    assembly = assemble(robot)
+    if assembly.open:
+        gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
-    builder = _Builder(robot, found)
+    builder = _Builder(robot, assembly)
     graph = in_joints(without_fixed_joints(builder.graph()))
     return replace(graph, marks=builder.marks(graph))
 
 
 class _Builder:
-    def __init__(self, robot: Robot, found: Assembly) -> None:
-        self.robot, self.found, self.report = robot, found, ExchangeReport()
+    def __init__(self, robot: Robot, assembly: Assembly) -> None:
+        self.robot, self.found, self.report = robot, assembly, ExchangeReport()
         is_point = robot.nacelle.kind == "point"
         self.point: Joined | None = without_point(robot) if is_point and is_one_point(robot) else None
         self.translates = is_point and self.point is None
         self.closures = robot.closures if self.point is None else self.point.closures
-        given = self.given = Names((BASE,))
+        body_names = self.given = Names((BASE,))
         self.bodies = {numbers.BASE: BASE}
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
-                self.bodies[index] = given.new(robot.bodies[index].name, f"body{index}")
-        own = Names(())
-        self.joints = [own.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
-        self.cuts = [own.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
+                self.bodies[index] = body_names.new(robot.bodies[index].name, f"body{index}")
+        joint_names = Names(())
+        self.joints = [joint_names.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
+        self.cuts = [joint_names.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
         self.solids: dict[str, Solid] = {}
         names = Names(())
         drives = {
@@ -455,22 +425,24 @@ class _Builder:
         }
 
         def carrier(name: str) -> str:
-            made = given.new(name, name)
-            self.solids[made] = Solid()
-            return made
+            unique = body_names.new(name, name)
+            self.solids[unique] = Solid()
+            return unique
 
         self.made = JointLinks(drives, carrier, self.report)
 
     def graph(self) -> Graph:
         robot = self.robot
-        own = [self._solid(body) for body in range(len(robot.bodies))]
-        own = completed(robot, self.found, own, self.report)
+        solids = [self._solid(body) for body in range(len(robot.bodies))]
+        solids = completed(robot, self.found, solids, self.report)
         links = self._strokes() if self.translates else []
-        links += [link for k, joint in enumerate(robot.tree_joints) for link in self._links(k, joint)]
-        for k, joint in enumerate(self.closures):
+        for joint, name, entries in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
+            links += self._links(joint, name, self.found.q[entries])
+        for joint, name in zip(self.closures, self.cuts, strict=True):
             if not joint.is_coupling:
-                links += self._closing_links(k, joint)
-        bodies = {name: own[index] for index, name in self.bodies.items() if index} | self.solids
+                between = relative_pose(joint, self.found.motion.poses)
+                links += self._links(joint, name, closure_coordinates(joint, between.R, between.p))
+        bodies = {name: solids[index] for index, name in self.bodies.items() if index} | self.solids
         floating = None
         if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reached(links):
             floating = self.bodies[numbers.PLATFORM]
@@ -489,7 +461,7 @@ class _Builder:
                 dampers=self._dampers(),
                 floating=floating,
                 pose=self.found.platform if floating else identity(),
-                shapes=own[numbers.BASE].shapes,
+                shapes=solids[numbers.BASE].shapes,
                 report=self.report,
             )
         )
@@ -503,10 +475,10 @@ class _Builder:
                 "other format holds"
             )
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
-        own = Names((*self.joints, *self.cuts))
+        joint_names = Names((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
         links, carriers = single_axes(
-            link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
+            link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
         )
         self.solids |= massless(carriers)
         return links
@@ -514,26 +486,19 @@ class _Builder:
     def marks(self, graph: Graph) -> tuple[NamedFrame, ...]:
         """The tools on the bodies of a graph."""
         names = Names((*graph.bodies, *self.joints, *self.cuts))
-        made = []
+        marks = []
         for tool in self.robot.tools:
             body = self.bodies.get(tool.body, "")
             if body in graph.bodies:
-                made.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
+                marks.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
             else:
                 self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
-        return tuple(made)
+        return tuple(marks)
 
-    def _links(self, k: int, joint: Joint) -> list[Link]:
-        values = [float(v) for v in self.found.q[self.robot.q_slices[k]]]
-        return self.made.links(joint, self.joints[k], self._ends(joint), values)
-
-    def _closing_links(self, k: int, joint: Joint) -> list[Link]:
-        between = placed(joint, self.found.motion.poses)
-        values = closure_coordinates(joint, between.R, between.p).tolist()
-        return self.made.links(joint, self.cuts[k], self._ends(joint), values)
-
-    def _ends(self, joint: Joint) -> LinkEnds:
-        return LinkEnds(self.bodies[joint.predecessor], self.bodies[joint.successor])
+    def _links(self, joint: Joint, name: str, values: Array) -> list[Link]:
+        ends = self.bodies[joint.predecessor], self.bodies[joint.successor]
+        whole = Link(name, *ends, joint.frame_predecessor, joint.frame_successor)
+        return self.made.links(joint, whole, [float(value) for value in values])
 
     def _solid(self, body: int) -> Solid:
         robot = self.robot
@@ -563,23 +528,16 @@ class _Builder:
 
     def _struts(self) -> tuple[Strut, ...]:
         names = Names(())
-        made = []
+        struts = []
         for k, spring in enumerate(self.robot.springs):
-            ends = [
-                self._at(b, np.array(p, dtype=float))
-                for b, p in zip(spring.bodies, spring.points, strict=True)
-            ]
-            made.append(
-                Strut(
-                    names.new(spring.name, f"spring{k}"),
-                    (ends[0][0], ends[1][0]),
-                    (ends[0][1], ends[1][1]),
-                    float(spring.stiffness),
-                    float(spring.length),
-                    float(spring.damping),
-                )
+            ends = zip(spring.bodies, spring.points, strict=True)
+            (first, first_point), (second, second_point) = (
+                self._at(b, np.array(p, dtype=float)) for b, p in ends
             )
-        return tuple(made)
+            forces = (float(number) for number in (spring.stiffness, spring.length, spring.damping))
+            name = names.new(spring.name, f"spring{k}")
+            struts.append(Strut(name, (first, second), (first_point, second_point), *forces))
+        return tuple(struts)
 
     def _dampers(self) -> tuple[RotationDamper, ...]:
         names = Names(())
@@ -618,4 +576,4 @@ class _Builder:
 def _reached(links: Sequence[Link]) -> set[str]:
     """The bodies that joints lead to from the base."""
     ends = [(link.parent, link.child) for link in links]
-    return set(connected(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])
+    return set(connected_components(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])

@@ -64,13 +64,13 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     half_lines, triangles = len(space.signs.names), [len(cone.centre) for cone in space.cones]
     if not solutions.free:
         return ConeSolution(solutions.z0, (0.0,) * len(triangles), "Solved", 0.0, 0)
-    T, places, target = _triangular(space, H, h, weight)
-    u_hat = np.empty(len(places))
-    u_hat[places] = scipy.linalg.solve_triangular(T, target)
+    T, order, target = _triangular(space, H, h, weight)
+    u_hat = np.empty(len(order))
+    u_hat[order] = scipy.linalg.solve_triangular(T, target)
     C, c = space.cone_rows()
-    A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, places].T, trans="T").T
+    A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, order].T, trans="T").T
     b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
-    inside = T @ (space.inside[list(solutions.free)] - u_hat)[places]
+    inside = T @ (space.inside[list(solutions.free)] - u_hat)[order]
     best: tuple[float, Array, Nearest] | None = None
     failure = ""
     # The solver's own scaling first; then none; then that of an estimate that no robot comes near to.
@@ -80,10 +80,10 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
         except IdentificationError as error:
             failure = str(error)
             continue
-        u = np.empty(len(places))
-        u[places] = u_hat[places] + scipy.linalg.solve_triangular(T, answer.t)
+        u = np.empty(len(order))
+        u[order] = u_hat[order] + scipy.linalg.solve_triangular(T, answer.t)
         z = space.into_cones(solutions.z0 + solutions.Z @ u)
-        t = T @ (z[list(solutions.free)] - u_hat)[places]
+        t = T @ (z[list(solutions.free)] - u_hat)[order]
         accuracy = distance_bound(t, answer.multipliers, A, b) / max(1.0, float(np.linalg.norm(t)))
         if best is None or accuracy < best[0]:
             best = accuracy, z, answer
@@ -111,5 +111,5 @@ def _triangular(space: FeasibleSet, H: Array, h: Array, weight: float) -> tuple[
     root = np.sqrt(weight)
     rows = np.vstack([H, root * D])
     sides = np.concatenate([h, root * d]) - rows @ solutions.z0
-    Q, T, places = scipy.linalg.qr(rows @ solutions.Z, mode="economic", pivoting=True)
-    return T, places, Q.T @ sides
+    Q, T, order = scipy.linalg.qr(rows @ solutions.Z, mode="economic", pivoting=True)
+    return T, order, Q.T @ sides

@@ -130,8 +130,8 @@ def all_solutions(A: Array, b: Array, unit: Array) -> Solutions:
         pivots.append((row, j))
     if np.any(np.abs(rows[left, n]) > _NOTHING * max(1.0, float(np.max(np.abs(rows[:, n]), initial=0.0)))):
         raise IdentificationError("what is required of the parameters contradicts itself")
-    led = {j for _, j in pivots}
-    free = [k for k in range(n) if k not in led]
+    pivot_columns = {j for _, j in pivots}
+    free = [k for k in range(n) if k not in pivot_columns]
     z0, Z = np.zeros(n), np.zeros((n, len(free)))
     Z[free, range(len(free))] = 1.0
     for row, j in pivots:
@@ -177,24 +177,24 @@ def shapes(base: BaseParameters) -> list[BodyShape]:
     """The shape of every body but the base."""
     robot, columns = base.robot, base.choice.columns
     spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
-    listed = []
+    body_shapes = []
     for body in range(1, len(robot.bodies)):
-        places = columns[_TEN * (body - 1) : _TEN * body]
-        massless = robot.bodies[body].massless or places[0] < 0
-        rows, axes = _face(places)
+        indices = columns[_TEN * (body - 1) : _TEN * body]
+        massless = robot.bodies[body].massless or indices[0] < 0
+        rows, axes = _face(indices)
         if massless:
             rows, axes = list(np.eye(_TEN)), ()
         elif body == PLATFORM and robot.nacelle.kind == "point":
             rows, axes = list(np.eye(_TEN)[1:]), ()
         elif body in spinning:
             rows += list(axisymmetry(robot, spinning[body]))
-        listed.append(BodyShape(body, places, axes, np.reshape(rows, (-1, _TEN)), massless))
-    return listed
+        body_shapes.append(BodyShape(body, indices, axes, np.reshape(rows, (-1, _TEN)), massless))
+    return body_shapes
 
 
-def _face(places: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
+def _face(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
     """What follows from moments of inertia that are zero for good, and the axes that are left."""
-    zero = [axis for axis, place in enumerate(DIAGONAL) if places[place] < 0]
+    zero = [axis for axis, moment in enumerate(DIAGONAL) if indices[moment] < 0]
     unit = np.eye(_TEN)
     if not zero:
         return [], (0, 1, 2)
@@ -336,12 +336,12 @@ def bounds_of(base: BaseParameters, bounds: Bounds) -> Limits:
     groups = base.choice.groups()
     limits: Limits = {}
     for pattern, (low, high) in bounds.items():
-        met = [
+        matches = [
             k
             for k, name in enumerate(base.choice.names)
-            if any(fnmatchcase(own, pattern) for own in (name, *(all_names[j] for j in groups[k])))
+            if any(fnmatchcase(text, pattern) for text in (name, *(all_names[j] for j in groups[k])))
         ]
-        if not met:
+        if not matches:
             raise IdentificationError(
                 f"bounds: {base.robot.name} has no parameter {pattern!r} that is estimated; "
                 f"{did_you_mean(pattern, base.choice.names)}"
@@ -351,7 +351,7 @@ def bounds_of(base: BaseParameters, bounds: Bounds) -> Limits:
             raise IdentificationError(
                 f"bounds of {pattern!r}: the lower one, {ends[0]:g}, is above the upper one, {ends[1]:g}"
             )
-        for k in met:
+        for k in matches:
             old = limits.get(k, (-np.inf, np.inf))
             limits[k] = (max(old[0], ends[0]), min(old[1], ends[1]))
     return limits
@@ -427,19 +427,14 @@ class FeasibleSet:
         part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
         z = z + part * (self.inside - z)
         for row, least in zip(self.signs.rows, self.signs.least, strict=True):
-            place = np.flatnonzero(row)
-            if len(place) == 1 and row @ z < least:
-                z[place[0]] = least / row[place[0]]
+            index = np.flatnonzero(row)
+            if len(index) == 1 and row @ z < least:
+                z[index[0]] = least / row[index[0]]
         return np.asarray(self.solutions.nearby(z))
 
 
 def feasible_set(
-    base: BaseParameters,
-    root: Array,
-    *,
-    prior: Array,
-    margin: float,
-    bounds: Bounds | None = None,
+    base: BaseParameters, root: Array, *, prior: Array, margin: float, bounds: Bounds | None = None
 ) -> FeasibleSet:
     """The parameters that a robot can have.
 
@@ -458,14 +453,14 @@ def feasible_set(
     unit = units(base.robot)[[group[0] for group in base.choice.groups()]]
     limits = bounds_of(base, bounds or {})
     held = {k: low for k, (low, high) in limits.items() if low == high}
-    listed = shapes(base)
-    A, b = equality_rows(base, listed, prior)
+    body_shapes = shapes(base)
+    A, b = equality_rows(base, body_shapes, prior)
     A, b = np.vstack([A, np.eye(len(unit))[list(held)]]), np.concatenate([b, list(held.values())])
     solutions = all_solutions(A, b, unit)
     centre = solutions.nearby(prior)
     inside = centre.copy()
     bodies: dict[tuple[int, ...], tuple[list[str], BodyShape]] = {}
-    for shape in listed:
+    for shape in body_shapes:
         if not shape.massless:
             bodies.setdefault(shape.places, ([], shape))[0].append(base.robot.bodies[shape.body].name)
     cones = tuple(_cone(base, tuple(names), shape, centre, inside) for names, shape in bodies.values())

@@ -53,21 +53,21 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     Raises:
         IdentificationError: if there are not as many as the robot has.
     """
-    own = linear_parameters(robot)
-    given = own.values if values is None else np.asarray(values, dtype=float)
-    if given.shape != own.values.shape:
+    described = linear_parameters(robot)
+    checked = described.values if values is None else np.asarray(values, dtype=float)
+    if checked.shape != described.values.shape:
         raise IdentificationError(
-            f"{robot.name} has {len(own)} linear parameters, the values have shape {given.shape}"
+            f"{robot.name} has {len(described)} linear parameters, the values have shape {checked.shape}"
         )
     faults = {
         name: f"{value} is not a finite number"
-        for name, value in zip(own.names, given.tolist(), strict=True)
+        for name, value in zip(described.names, checked.tolist(), strict=True)
         if not np.isfinite(value)
     }
     if faults:
         return faults
     spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
-    tens = given[: 10 * (len(robot.bodies) - 1 + len(robot.payload))].reshape(-1, 10)
+    tens = checked[: 10 * (len(robot.bodies) - 1 + len(robot.payload))].reshape(-1, 10)
     for body, ten in enumerate(tens[: len(robot.bodies) - 1], start=1):
         reasons = inertia_faults(ten)
         if not reasons and body == PLATFORM and robot.nacelle.kind == "point" and np.any(ten[1:]):
@@ -83,7 +83,7 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     for load, ten in zip(robot.payload, tens[len(robot.bodies) - 1 :], strict=True):
         for reason in inertia_faults(ten)[:1]:
             faults[f"payload.{load.name}"] = reason
-    for name, value in zip(own.names, given.tolist(), strict=True):
+    for name, value in zip(described.names, checked.tolist(), strict=True):
         if value < 0.0 and is_nonnegative(name):
             faults[name] = f"it is negative: {value:g}"
     return faults
@@ -113,23 +113,23 @@ def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) 
         ParameterError: if there are not as many as the robot has.
     """
     values = parameters.values if isinstance(parameters, ConsistentParameters) else parameters
-    moved = with_linear_parameters(robot, values)
-    faults = consistency_faults(moved)
+    changed = with_linear_parameters(robot, values)
+    faults = consistency_faults(changed)
     if faults:
-        listing = "; ".join(f"{place}: {reason}" for place, reason in list(faults.items())[:10])
+        listing = "; ".join(f"{part}: {reason}" for part, reason in list(faults.items())[:10])
         raise IdentificationError(
             f"no robot can have these parameters: {listing}. Lift the estimate first (consistent_parameters, "
             "lifted)"
         )
-    lost = np.asarray(values) - linear_parameters(moved).values
-    for place in np.flatnonzero(np.abs(lost) > 1e-12 * np.abs(values)):
+    lost = np.asarray(values) - linear_parameters(changed).values
+    for index in np.flatnonzero(np.abs(lost) > 1e-12 * np.abs(values)):
         raise IdentificationError(
-            f"{linear_parameters(robot).names[int(place)]} cannot be written: a spring without stiffness has "
+            f"{linear_parameters(robot).names[int(index)]} cannot be written: a spring without stiffness has "
             "no rest; hold its stiffness by bounds"
         )
     # As the numbers are after they have been read from a file.
-    made = (moved if name is None else dataclasses.replace(moved, name=name)).alike
-    return without_broken_sharing(without_wrong_beams(made))
+    result = (changed if name is None else dataclasses.replace(changed, name=name)).alike
+    return without_broken_sharing(without_wrong_beams(result))
 
 
 def write_identified(robot: Robot, path: Path | str, *, new: bool = False) -> None:

@@ -51,7 +51,7 @@ def least_inertia(base: BaseParameters, beta: Any, x: Any) -> Array:
 
     M, described = mass_matrices(base, beta, x), mass_matrices(base, base.values, x)
     flat = [
-        scipy.linalg.eigh(one, own, eigvals_only=True)[0] if np.all(np.isfinite(one)) else np.nan
-        for one, own in zip(M.reshape(-1, *M.shape[-2:]), described.reshape(-1, *M.shape[-2:]), strict=True)
+        scipy.linalg.eigh(M_k, M_c, eigvals_only=True)[0] if np.all(np.isfinite(M_k)) else np.nan
+        for M_k, M_c in zip(M.reshape(-1, *M.shape[-2:]), described.reshape(-1, *M.shape[-2:]), strict=True)
     ]
     return np.array(flat).reshape(M.shape[:-2])

@@ -12,7 +12,6 @@ solution is bounded by arithmetic that is independent of it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,8 +119,7 @@ def dual(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
 
 def blocks(rows: Array, half_lines: int, triangles: Sequence[int]) -> list[Array]:
     """The packed matrices among rows, which come after the half-lines: one (n (n + 1) / 2,) for each cone."""
-    ends = half_lines + np.cumsum([0, *triangles])
-    return [rows[start:end] for start, end in itertools.pairwise(ends.tolist())]
+    return np.split(rows, half_lines + np.cumsum([0, *triangles])[:-1])[1:]
 
 
 def distance_bound(t: Array, y: Array, A: Array, b: Array) -> float:

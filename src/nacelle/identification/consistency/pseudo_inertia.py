@@ -113,8 +113,7 @@ def packed(matrix: Array) -> Array:
 
     The scalar product of two such vectors is the trace of the product of the matrices.
     """
-    n = matrix.shape[-1]
-    rows, columns, factors = _triangle(n)
+    rows, columns, factors = _triangle(matrix.shape[-1])
     return np.asarray(matrix[..., rows, columns] * factors)
 
 
@@ -132,7 +131,7 @@ def packed_order(length: int) -> int:
     return (math.isqrt(8 * length + 1) - 1) // 2
 
 
-def _triangle(n: int) -> tuple[list[int], list[int], Array]:
-    places = [(i, j) for j in range(n) for i in range(j + 1)]
-    factors = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in places])
-    return [i for i, _ in places], [j for _, j in places], factors
+def _triangle(n: int) -> tuple[Array, Array, Array]:
+    """Rows and columns of the upper triangle, column by column, and the factors of its entries."""
+    columns, rows = np.tril_indices(n)
+    return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2.0))

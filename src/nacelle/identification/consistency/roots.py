@@ -50,9 +50,9 @@ def root_of_covariance(covariance: Any) -> Array:
     part = 0.5 * (part + part.T)
     sigma = np.sqrt(np.maximum(np.diag(part), 0.0))
     if np.any(sigma == 0.0):
-        place = int(np.flatnonzero(seen)[np.argmin(sigma)])
+        index = int(np.flatnonzero(seen)[np.argmin(sigma)])
         raise IdentificationError(
-            f"the variance of base parameter {place} is zero: leave out what was not estimated (infinite "
+            f"the variance of base parameter {index} is zero: leave out what was not estimated (infinite "
             "variance), or give it the variance that it has"
         )
     R = np.zeros((len(part), len(C)))

@@ -89,8 +89,8 @@ def band(q: Array, rate: float) -> float:
     for column in counted.T:
         total = float(np.sum(column))
         if total > 0.0:
-            place = int(np.searchsorted(np.cumsum(column), _POWER * total))
-            highest.append(float(frequency[min(place, len(frequency) - 1)]))
+            index = int(np.searchsorted(np.cumsum(column), _POWER * total))
+            highest.append(float(frequency[min(index, len(frequency) - 1)]))
     return max(highest)
 
 
@@ -121,20 +121,11 @@ def decimation_filter(factor: int) -> Array:
 
 def decimated(signals: Array, factor: int) -> Array:
     """Signals (N, ...) through the filter, every `factor`-th sample where the filter fits: (M, ...)."""
-    from scipy.sparse import csr_array
-
     if factor == 1:
         return signals
     coefficients = decimation_filter(factor)
-    places = decimated_places(len(signals), factor)
-    starts = places - HALF_LENGTH * factor
-    columns = starts[:, None] + np.arange(len(coefficients))
-    ends = len(coefficients) * np.arange(len(places) + 1)
-    filters = csr_array(
-        (np.tile(coefficients, len(places)), columns.ravel(), ends), shape=(len(places), len(signals))
-    )
-    flat = filters @ signals.reshape(len(signals), -1)
-    return np.asarray(flat.reshape(len(places), *signals.shape[1:]))
+    windows = np.lib.stride_tricks.sliding_window_view(signals, len(coefficients), axis=0)
+    return np.asarray(windows[::factor] @ coefficients)
 
 
 def decimated_places(count: int, factor: int) -> Array:

@@ -29,16 +29,15 @@ class MeasurementSource:
 
     Attributes:
         file: name of the file; "<python>" for arrays.
-        first_row: row of the file, counted from 1, that holds sample 0; 0 for arrays.
+        rows: row of the file, counted from 1, that holds sample 0, or of every sample (N,) where they do not
+            follow one another; 0 for arrays.
         columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
-        rows: row of the file of every sample (N,), where they do not follow one another; None otherwise.
         conversions: for each signal how its numbers were converted; as they are if left out.
     """
 
     file: str = "<python>"
-    first_row: int = 0
+    rows: int | Array = 0
     columns: dict[str, str] = field(default_factory=dict)
-    rows: Array | None = None
     conversions: dict[str, Conversion] = field(default_factory=dict)
 
     def column(self, signal: str) -> str:
@@ -47,7 +46,7 @@ class MeasurementSource:
 
     def row(self, sample: int) -> int:
         """The row of the file, counted from 1, that holds a sample."""
-        return sample + self.first_row if self.rows is None else int(self.rows[sample])
+        return sample + self.rows if isinstance(self.rows, int) else int(self.rows[sample])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

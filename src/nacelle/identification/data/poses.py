@@ -58,24 +58,9 @@ class NacelleMotion:
     a: Array
     ok: Array
 
-    def part(self, places: Array | slice) -> NacelleMotion:
+    def part(self, chosen: Array | slice) -> NacelleMotion:
         """Some of the samples."""
-        return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
-
-
-def measured_motion(
-    robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
-) -> NacelleMotion:
-    """The motion of the nacelle from that of the actuators, all (N, actuators).
-
-    Args:
-        robot: the robot.
-        q: coordinates of the actuators, rad or m.
-        q_rate: their rates.
-        q_acceleration: derivatives of the rates.
-        start: pose (nx,) near that of the first sample; the reference pose if None.
-    """
-    return motion_along(robot, path_poses(robot, q, start), q_rate, q_acceleration)
+        return NacelleMotion(self.x[chosen], self.v[chosen], self.a[chosen], self.ok[chosen])
 
 
 def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -> NacelleMotion:
@@ -103,27 +88,20 @@ def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -
     return NacelleMotion(x, v, a, ok)
 
 
-def path_poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+def path_poses(robot: Robot, q: Array) -> Array:
     """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
 
-    Args:
-        robot: the robot.
-        q: coordinates of the actuators, rad or m.
-        start: pose (nx,) near that of the first sample; the reference pose if None.
+    The path is connected with the reference pose. Poses that fit redundant coordinates best are found block
+    after block.
     """
-    if len(robot.actuators) > robot.motion.n:
-        return _of_redundant(robot, q, start)
-    solution = forward_kinematics(robot, q, guess=start, follow=True)
-    return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
-
-
-def _of_redundant(robot: Robot, q: Array, start: Array | None) -> Array:
-    """Poses (N, nx) that fit redundant coordinates (N, actuators) best, block after block."""
-    first = np.asarray(reference_pose(robot) if start is None else start, dtype=float)
+    if len(robot.actuators) == robot.motion.n:
+        solution = forward_kinematics(robot, q, follow=True)
+        return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
+    first = reference_pose(robot)
     x = np.full((len(q), first.size), np.nan)
     for begin in range(0, len(q), _BLOCK):
-        wanted = q[begin : begin + _BLOCK]
-        solution = poses_near(robot, wanted, np.broadcast_to(first, (len(wanted), first.size)))
+        block = q[begin : begin + _BLOCK]
+        solution = poses_near(robot, block, np.broadcast_to(first, (len(block), first.size)))
         x[begin : begin + _BLOCK] = solution
         good = np.flatnonzero(np.all(np.isfinite(solution), axis=1))
         if good.size:
@@ -231,20 +209,19 @@ def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     lengths = actuator_scales(robot) != 1.0
     far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
-        return _no_path(robot, q, beyond)
+        x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
+        return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
     if q.shape[1] > robot.motion.n:
         x = path_poses(robot, q)
-        flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
-        gap = _disagreement(robot, x, q)
+        good = np.all(np.isfinite(x), axis=1)
+        flags = np.where(good, 0, int(Flag.UNREACHABLE))
+        gap = np.full(len(q), np.inf)
+        if np.any(good):
+            gap[good] = np.sqrt(np.mean(encoder_gaps(robot, x[good], q[good]) ** 2, axis=1))
     else:
         x, flags = _exact(robot, q, most_lost)
         gap = np.zeros(len(q))
     return Path(robot, q, x, flags, beyond, gap)
-
-
-def _no_path(robot: Robot, q: Array, beyond: Array) -> Path:
-    x = np.full((len(q), layout_of(robot.motion).nx), np.nan)
-    return Path(robot, q, x, np.full(len(q), int(Flag.UNREACHABLE)), beyond, np.zeros(len(q)))
 
 
 def _beyond(robot: Robot, q: Array) -> Array:
@@ -275,12 +252,7 @@ def _exact(robot: Robot, q: Array, most_lost: float) -> tuple[Array, Array]:
     return x, flags
 
 
-def _disagreement(robot: Robot, x: Array, q: Array) -> Array:
-    """How far measured coordinates are from those of the poses (N,), rms over the actuators."""
-    gap = np.full(len(q), np.inf)
-    good = np.all(np.isfinite(x), axis=1)
-    if np.any(good):
-        own = inverse_kinematics(robot, x[good], limits=False).actuators
-        off = (unwound(robot, q[good], own) - own) / actuator_scales(robot)
-        gap[good] = np.sqrt(np.mean(off**2, axis=1))
-    return gap
+def encoder_gaps(robot: Robot, x: Array, q: Array) -> Array:
+    """How far coordinates q are from those of poses x (N, nx): (N, actuators), rad or robot sizes."""
+    at_poses = inverse_kinematics(robot, x, limits=False).actuators
+    return np.asarray((unwound(robot, q, at_poses) - at_poses) / actuator_scales(robot))

@@ -42,7 +42,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import NacelleMotion, measured_motion
+from nacelle.identification.data.poses import NacelleMotion, motion_along, path_poses
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -64,18 +64,18 @@ def filtered_out(
     """
     v, rates = np.zeros((len(force), robot.motion.n)), np.zeros(force.shape)
     off = np.zeros(force.shape)
-    places = np.flatnonzero(motion.ok)
-    if not places.size:
+    indices = np.flatnonzero(motion.ok)
+    if not indices.size:
         return v, rates
-    x = motion.x[places]
-    off[places] = force[places] - inverse_dynamics(robot, x, motion.v[places]).force
-    impulse = beyond_filter(np.nan_to_num(off), cutoff, rate)[places]
+    x = motion.x[indices]
+    off[indices] = force[indices] - inverse_dynamics(robot, x, motion.v[indices]).force
+    impulse = beyond_filter(np.nan_to_num(off), cutoff, rate)[indices]
     M, J_a = mass_matrix(robot, x), jacobian(robot, x).inverse
     sound = np.all(np.isfinite(M), axis=(1, 2)) & np.all(np.isfinite(J_a), axis=(1, 2))
     sound[sound] = np.linalg.eigvalsh(M[sound])[:, 0] > 0.0
     along = np.einsum("tan,ta->tn", J_a[sound], impulse[sound])
-    v[places[sound]] = np.linalg.solve(M[sound], along[..., None])[..., 0]
-    rates[places[sound]] = np.einsum("tan,tn->ta", J_a[sound], v[places[sound]])
+    v[indices[sound]] = np.linalg.solve(M[sound], along[..., None])[..., 0]
+    rates[indices[sound]] = np.einsum("tan,tn->ta", J_a[sound], v[indices[sound]])
     return v, rates
 
 
@@ -193,11 +193,11 @@ def prepare(
     Raises:
         IdentificationError: if no part of a measurement is long enough, or has no pose.
     """
-    several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
-    if not several:
+    runs = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    if not runs:
         raise IdentificationError("there is no measurement")
     samples = []
-    for measurement in several:
+    for measurement in runs:
         samples += _prepared(measurement, preparation or Preparation())
     return samples
 
@@ -291,19 +291,19 @@ def _parts(measurement: Measurement) -> list[Measurement]:
     step = float(np.median(np.diff(time)))
     breaks = np.flatnonzero(np.diff(time) > (_BRIDGED + 0.5) * step) + 1
     parts = []
-    for places in np.split(good, breaks):
-        if len(places) >= _SHORTEST:
-            parts.append(_at_equal_steps(measurement, signals, places, step))
+    for indices in np.split(good, breaks):
+        if len(indices) >= _SHORTEST:
+            parts.append(_at_equal_steps(measurement, signals, indices, step))
     return parts
 
 
-def _at_equal_steps(measurement: Measurement, signals: Array, places: Array, step: float) -> Measurement:
+def _at_equal_steps(measurement: Measurement, signals: Array, indices: Array, step: float) -> Measurement:
     """One part at equal steps, forces at the time of the motion."""
     from scipy.interpolate import CubicSpline
 
-    time = measurement.time[places]
+    time = measurement.time[indices]
     count = len(measurement.robot.actuators)
-    values = signals[places]
+    values = signals[indices]
     equal = np.max(np.abs(np.diff(time) - step)) <= _JITTER * step
     times = time if equal else time[0] + step * np.arange(int((time[-1] - time[0]) / step + 1e-9) + 1)
     if not equal:
@@ -327,37 +327,29 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     """Samples of one part; None if it is too short for the filters."""
     assert chosen.cutoff is not None
     assert chosen.decimation is not None
-    robot, rate = part.robot, part.rate
+    rate = part.rate
     cut = settling(chosen.cutoff, rate)
     inner = slice(cut, len(part) - cut)
     if len(part) - 2 * cut < (_SHORTEST + 2 * HALF_LENGTH) * chosen.decimation:
         return None
     q = low_pass(part.q, chosen.cutoff, rate)
-    motion = _motion(robot, part, q, inner)
-    if chosen.instruments == "reference":
-        assert part.reference is not None
-        instruments = _motion(robot, part, part.reference, inner)
-    else:
-        instruments = _motion(robot, part, _splines(part, width), inner)
+    motion = _motion(part, q, inner)
+    smooth = part.reference if chosen.instruments == "reference" else _splines(part, width)
+    assert smooth is not None
+    instruments = _motion(part, smooth, inner)
     used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
     motion, shaking = _with_vibration(part, motion, chosen, inner, used)
     return Samples(
-        robot,
-        part.time[inner],
-        motion,
-        part.force[inner],
-        instruments,
-        used,
-        chosen,
-        width,
-        shaking,
-        part.source.file,
+        *(part.robot, part.time[inner], motion, part.force[inner], instruments, used),
+        *(chosen, width, shaking, part.source.file),
     )
 
 
-def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> NacelleMotion:
+def _motion(part: Measurement, q: Array, inner: slice) -> NacelleMotion:
+    """The motion of the nacelle from coordinates (N, actuators) over the time of a part."""
     rates, accelerations = derivatives(q, part.rate)
-    motion = measured_motion(robot, q[inner], rates[inner], accelerations[inner], None)
+    x = path_poses(part.robot, q[inner])
+    motion = motion_along(part.robot, x, rates[inner], accelerations[inner])
     if not np.any(motion.ok):
         raise IdentificationError(
             f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "

@@ -96,40 +96,39 @@ class TimeSpec(Strict):
         return self
 
 
-class PositionSpec(Strict):
+class ColumnSpec(Strict):
+    """A column, its unit, and the gear between the motor and the joint."""
+
+    column: ColumnName
+    unit: UnitText | None = None
+    gear_ratio: WrittenQuantity = None
+
+
+class PositionSpec(ColumnSpec):
     """A coordinate of an actuator: of the joint, or of the motor in front of its gear.
 
     coordinate = sign (number - zero), then through the gear; `zero` in the numbers of the column.
     """
 
-    column: ColumnName
-    unit: UnitText | None = None
     counts_per_turn: Annotated[float, Field(gt=0.0)] | None = None
     resolution: WrittenQuantity = None
     side: Side = "joint"
-    gear_ratio: WrittenQuantity = None
     zero: float | None = None
     sign: Sign | None = None
 
 
-class ForceSpec(Strict):
+class ForceSpec(ColumnSpec):
     """A force or torque of an actuator."""
 
-    column: ColumnName
-    unit: UnitText | None = None
     side: Side = "joint"
-    gear_ratio: WrittenQuantity = None
     sign: Sign = 1
     delay: WrittenQuantity = None
 
 
-class CurrentSpec(Strict):
+class CurrentSpec(ColumnSpec):
     """A current of a motor: force = sign torque_constant gear_ratio current."""
 
-    column: ColumnName
-    unit: UnitText | None = None
     torque_constant: WrittenQuantity = None
-    gear_ratio: WrittenQuantity = None
     sign: Sign = 1
     delay: WrittenQuantity = None
 
@@ -185,19 +184,19 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
     try:
         spec = ColumnMapSpec.model_validate(source.root.plain())
     except ValidationError as errors:
-        found = errors.errors(include_url=False)
-        problems = [source.problem(error["loc"], *message_and_hint(error)) for error in found]
+        faults = errors.errors(include_url=False)
+        problems = [source.problem(error["loc"], *message_and_hint(error)) for error in faults]
         raise _counted(sorted(problems), "in the column map") from None
     names = [actuator.name for actuator in robot.actuators]
-    given = spec.actuators if spec.actuators is not None else dict.fromkeys(names)
+    entries = spec.actuators if spec.actuators is not None else dict.fromkeys(names)
     problems = [
         source.problem(
             ("actuators", name), f"{robot.name} has no actuator {name!r}", did_you_mean(name, names)
         )
-        for name in given
+        for name in entries
         if name not in names
     ]
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in entries]
     if missing:
         hint = "every actuator of the robot needs its columns"
         problems.append(source.problem(("actuators",), f"no columns for {', '.join(missing)}", hint))
@@ -413,7 +412,7 @@ def _per_count(actuator: Actuator, spec: PositionSpec, kind: str) -> float:
     raise ChannelError("unit", f"how much a count of {actuator.name} is, is not given", example)
 
 
-def _has_turning_motor(spec: PositionSpec | ForceSpec | CurrentSpec) -> bool:
+def _has_turning_motor(spec: ColumnSpec) -> bool:
     """Whether the motor of a prismatic joint turns: it is encoded in turns or angles, or has a lead."""
     if isinstance(spec, PositionSpec) and spec.counts_per_turn is not None:
         return True
@@ -426,7 +425,7 @@ def _has_turning_motor(spec: PositionSpec | ForceSpec | CurrentSpec) -> bool:
     return unit.dimension == QUANTITIES["angle"].dimension
 
 
-def _gear_ratio(robot: Robot, actuator: Actuator, spec: PositionSpec | ForceSpec | CurrentSpec) -> float:
+def _gear_ratio(robot: Robot, actuator: Actuator, spec: ColumnSpec) -> float:
     """Motor rate per joint rate, of the map or of the description."""
     if spec.gear_ratio is None:
         ratio = robot.joints[actuator.joint].gear_ratio
@@ -513,12 +512,10 @@ class _Reader:
         if "time" not in signals:
             assert spec.time is not None
             signals["time"] = np.arange(count) * read_duration("step", spec.time.step)
-        rows = self.recording.rows(count)
         source = MeasurementSource(
             self.recording.file,
-            rows if isinstance(rows, int) else int(rows[0]),
+            self.recording.rows(count),
             {channel.signal: channel.column for channel in channels},
-            None if isinstance(rows, int) else rows,
             {channel.signal: channel.conversion for channel in channels},
         )
         return Measurement(
@@ -571,14 +568,14 @@ class _Reader:
     def _delay(self, spec: ColumnMapSpec) -> float:
         """The one delay of all forces, s."""
         assert spec.actuators is not None
-        given: dict[KeyPath, object] = {} if spec.delay is None else {("delay",): spec.delay}
+        entries: dict[KeyPath, object] = {} if spec.delay is None else {("delay",): spec.delay}
         for name, entry in spec.actuators.items():
             for key in ("force", "current"):
                 part = getattr(entry, key)
                 if part is not None and part.delay is not None:
-                    given[("actuators", name, key, "delay")] = part.delay
+                    entries[("actuators", name, key, "delay")] = part.delay
         delays = {}
-        for path, value in given.items():
+        for path, value in entries.items():
             with self._gathering(*path[:-1]):
                 delays[path] = read_duration("delay", value)
         if len(set(delays.values())) > 1:
@@ -619,21 +616,21 @@ class _Reader:
 def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:
     """The map where columns have the names of signals."""
 
-    def column(kind: str, place: int) -> str:
+    def column(kind: str, index: int) -> str:
         """The column of a signal: its name, or that of the actuator's place in an array."""
-        name = f"{kind}.{robot.actuators[place].name}"
-        inside = f"{kind}[{place}]"
+        name = f"{kind}.{robot.actuators[index].name}"
+        inside = f"{kind}[{index}]"
         if len(robot.actuators) == 1 and kind in recording.names:
             inside = kind
         return inside if name not in recording.names and inside in recording.names else name
 
     actuators = {}
-    for place, actuator in enumerate(robot.actuators):
-        force, current = column("force", place), column("current", place)
-        reference = column("reference", place)
+    for index, actuator in enumerate(robot.actuators):
+        force, current = column("force", index), column("current", index)
+        reference = column("reference", index)
         driven = force in recording.names or current not in recording.names
         actuators[actuator.name] = ActuatorColumns(
-            position=PositionSpec(column=column("q", place)),
+            position=PositionSpec(column=column("q", index)),
             force=ForceSpec(column=force) if driven else None,
             current=None if driven else CurrentSpec(column=current),
             reference=PositionSpec(column=reference) if reference in recording.names else None,

@@ -106,6 +106,18 @@ def file_errors(path: Path, kind: str, damaged: str, hint: str, *faults: type[Ex
         raise unreadable(path, f"{damaged}: {what}", hint) from None
 
 
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """All that is in nested mappings and lists, with its names: NAME.FIELD, NAME[0]."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _leaves(f"{name}.{key}", entry)
+    elif isinstance(value, list):
+        for k, entry in enumerate(value):
+            yield from _leaves(f"{name}[{k}]", entry)
+    else:
+        yield name, value
+
+
 def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
     """The recording of named arrays: vectors are columns, matrices (N, k) columns NAME[0] ... NAME[k-1].
 
@@ -119,12 +131,7 @@ def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
             columns[name] = array.ravel()
         else:
             columns |= {f"{name}[{k}]": array[:, k] for k in range(array.shape[1])}
-    return Recording(str(file), tuple(columns), lambda names: {n: as_floats(columns[n]) for n in names})
-
-
-def as_floats(values: Array) -> Array:
-    """Numbers as floats."""
-    return np.asarray(values, dtype=float)
+    return Recording(str(file), tuple(columns), lambda names: {n: columns[n].astype(float) for n in names})
 
 
 # ---- CSV files: a header with names, and units in brackets where they are not SI
@@ -181,18 +188,9 @@ def open_mat(path: Path) -> Recording:
         except NotImplementedError:
             # So scipy refuses files of version 7.3, which are HDF5.
             raise unreadable(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
-    arrays: dict[str, Array] = {}
-    _collect("", {name: value for name, value in variables.items() if not name.startswith("__")}, arrays)
-    return from_arrays(path, arrays)
-
-
-def _collect(name: str, value: Any, arrays: dict[str, Array]) -> None:
-    """Gather arrays of numbers from a variable and the fields of its structures."""
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            _collect(f"{name}.{key}" if name else key, entry, arrays)
-    elif isinstance(value, np.ndarray):
-        arrays[name] = value
+    named = {name: value for name, value in variables.items() if not name.startswith("__")}
+    leaves = (leaf for variable in named.items() for leaf in _leaves(*variable))
+    return from_arrays(path, {name: value for name, value in leaves if isinstance(value, np.ndarray)})
 
 
 # ---- numPy's archives of arrays
@@ -201,8 +199,8 @@ def _collect(name: str, value: Any, arrays: dict[str, Array]) -> None:
 def open_npz(path: Path) -> Recording:
     """Read all arrays of numbers; pickled objects are refused."""
     faults = ValueError, EOFError, zipfile.BadZipFile, AttributeError
-    words = "not an npz file of plain arrays", "write it by numpy.savez"
-    with file_errors(path, "npz file", *words, *faults), np.load(path, allow_pickle=False) as archive:
+    texts = "not an npz file of plain arrays", "write it by numpy.savez"
+    with file_errors(path, "npz file", *texts, *faults), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     return from_arrays(path, arrays)
 
@@ -241,7 +239,7 @@ def _parquet_floats(column: Any) -> Array:
     """A column as floats, NaN where it is null; points in time as seconds after the first."""
     values = column.to_numpy()
     if values.dtype.kind != "M":
-        return as_floats(values)
+        return np.asarray(values, dtype=float)
     # As whole numbers first: a float does not hold nanoseconds since 1970.
     missing = np.isnat(values)
     steps = (values - values[~missing][0]) if not missing.all() else values - values
@@ -331,7 +329,7 @@ def open_mcap(path: Path) -> Recording:
     entries: dict[str, dict[int, float]] = {}
     start: int | None = None
     stamp: int | None = None
-    others = set()
+    other_topics = set()
     faults = McapError, ValueError
     with (
         file_errors(path, "MCAP file", "not an MCAP file", "name an MCAP file", *faults),
@@ -340,7 +338,7 @@ def open_mcap(path: Path) -> Recording:
         for schema, channel, message in make_reader(stream).iter_messages():
             states = channel.message_encoding == "cdr" and schema is not None and schema.name == SCHEMA
             if channel.message_encoding != "json" and not states:
-                others.add(channel.topic)
+                other_topics.add(channel.topic)
                 continue
             start = message.log_time if start is None else start
             row = counts.setdefault(channel.topic, 0)
@@ -348,15 +346,20 @@ def open_mcap(path: Path) -> Recording:
             logged = (message.log_time - start) * 1e-9
             entries.setdefault(f"{channel.topic}.log_time", {})[row] = logged
             if states:
-                stamped, content = _joint_state(path, channel.topic, row, message.data)
+                try:
+                    stamped, content = joint_state(message.data)
+                except ValueError as fault:
+                    reason = f"message {row + 1} of {channel.topic} is no {SCHEMA}: {fault}"
+                    raise unreadable(path, reason, "log it again") from None
                 stamp = stamped if stamp is None else stamp
                 content["stamp"] = (stamped - stamp) * 1e-9
             else:
                 content = json.loads(message.data)
-            for name, number in _message_numbers(channel.topic, content):
-                entries.setdefault(name, {})[row] = number
+            for name, value in _leaves(channel.topic, content):
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    entries.setdefault(name, {})[row] = float(value)
     if not entries:
-        topics = f"; {', '.join(sorted(others)[:5])} have another encoding" if others else ""
+        topics = f"; {', '.join(sorted(other_topics)[:5])} have another encoding" if other_topics else ""
         raise unreadable(
             path,
             f"no messages in JSON and no joint states of ROS 2{topics}",
@@ -368,28 +371,6 @@ def open_mcap(path: Path) -> Recording:
         tuple(entries),
         lambda names: {name: _message_column(entries[name], counts[topic_of[name]]) for name in names},
     )
-
-
-def _joint_state(path: Path, topic: str, row: int, data: bytes) -> tuple[int, dict[str, Any]]:
-    """Stamp, ns, and numbers of a joint state; an error names the message."""
-    try:
-        return joint_state(data)
-    except ValueError as fault:
-        raise unreadable(
-            path, f"message {row + 1} of {topic} is no {SCHEMA}: {fault}", "log it again"
-        ) from None
-
-
-def _message_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """All numbers of a message with their names."""
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            yield from _message_numbers(f"{name}.{key}", entry)
-    elif isinstance(value, list):
-        for k, entry in enumerate(value):
-            yield from _message_numbers(f"{name}[{k}]", entry)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield name, float(value)
 
 
 def _message_column(entries: dict[int, float], count: int) -> Array:

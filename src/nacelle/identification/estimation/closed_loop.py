@@ -31,9 +31,8 @@ not with the errors.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,9 +41,9 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.consistent import lifted
 from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.estimation.estimator import CadPrior, Data, Estimator
+from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.least_squares import row_weights
-from nacelle.identification.estimation.regression import Regression, parts_of
+from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal.rehearsal import Experiment
 from nacelle.identification.rehearsal.settings import JointServo
 from nacelle.model.linear_parameters import with_linear_parameters
@@ -52,7 +51,7 @@ from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.base import Sample, Trajectory
+from nacelle.trajectory.base import Sample, Trajectory, nearest_signs
 
 # Periods of the loop's bandwidth after which the start is forgotten.
 _SETTLING = 2.0
@@ -72,13 +71,8 @@ class RecordedMotion(Trajectory):
         count = len(motion.x)
         super().__init__(robot.motion, count * step, np.linspace(0.0, count * step, count + 1))
         self._times = step * np.arange(count)
-        x = motion.x.copy()
-        if self.layout.quaternion is not None:
-            # A quaternion and its negative are one orientation: no jump between them.
-            quat = x[:, self.layout.quaternion]
-            flips = np.sign(np.sum(quat[1:] * quat[:-1], axis=1))
-            quat[1:] *= np.cumprod(np.where(flips == 0.0, 1.0, flips))[:, None]
-        self._columns = np.concatenate([x, motion.v, motion.a], axis=1)
+        # A quaternion and its negative are one orientation: no jump between them.
+        self._columns = np.concatenate([nearest_signs(self.layout, motion.x), motion.v, motion.a], axis=1)
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
@@ -115,12 +109,7 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
     trajectory = RecordedMotion(model, reference, 1.0 / samples.rate)
     with task(f"closed loop of {model.name}"):
         run = Experiment(
-            model,
-            trajectory,
-            true=true,
-            controller=controller,
-            sensors=Sensors.ideal(),
-            rate=samples.rate,
+            model, trajectory, true=true, controller=controller, sensors=Sensors.ideal(), rate=samples.rate
         ).run()
     # The machine had an error when the samples began, the simulation has none: the difference decays.
     settled = run.time - run.time[0] >= _SETTLING / controller.bandwidth
@@ -143,51 +132,31 @@ def simulated(
 _SMALL = 0.05
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DirectInverse(Estimator):
     """Direct and inverse model: the regressor along a motion that is simulated in closed loop.
 
+    It is fitted to samples: a regression alone has no motion to simulate.
+
     Attributes:
+        controller: of the machine; one with a bandwidth of 10 Hz if None.
+        iterations: motions that are simulated, at most.
         iterations_: how many motions were simulated.
     """
 
-    def __init__(
-        self,
-        *,
-        parameters: BaseParameters | None = None,
-        prior: CadPrior | None = None,
-        controller: JointServo | None = None,
-        iterations: int = 10,
-    ) -> None:
-        """Keep the options.
+    controller: JointServo | None = None
+    iterations: int = 10
+    iterations_: int = field(init=False)
 
-        Args:
-            parameters: as of `Estimator`.
-            prior: as of `Estimator`.
-            controller: of the machine; one with a bandwidth of 10 Hz if None.
-            iterations: motions that are simulated, at most.
-        """
-        super().__init__(parameters=parameters, prior=prior)
-        self.controller = controller
-        self.iterations = iterations
-
-    def fit(self, X: Data, y: Any = None) -> Self:
-        """Estimate the base parameters from samples; a regression alone has no motion to simulate.
-
-        Raises:
-            IdentificationError: if the data are too few, a regression, or the closed loop does not hold.
-        """
-        if isinstance(X, Regression):
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
+        if not samples:
             raise IdentificationError("DirectInverse simulates motions: fit it to samples, not a regression")
-        self._samples = parts_of(X)
-        return super().fit(X, y)
-
-    def _estimate(self, data: Regression) -> None:
         # The reference's own motion is where the iteration starts.
         self._fit_along(data)
         controller = self.controller or JointServo()
         for k in range(self.iterations):
             before = self.coef_
-            self._fit_along(simulated(self, data, self._samples, controller))
+            self._fit_along(simulated(self, data, samples, controller))
             self.iterations_ = k + 1
             step = np.abs(self.coef_ - before)
             if np.all(step <= _SMALL * np.where(np.isfinite(self.std_), self.std_, np.inf)):
@@ -197,55 +166,31 @@ class DirectInverse(Estimator):
 
     def _fit_along(self, data: Regression) -> None:
         """Estimate with the instruments as the regressor."""
-        along = dataclasses.replace(data, Y=data.Z)
+        along = replace(data, Y=data.Z)
         self._solve(along, along.Y, row_weights(along, along.Y, self))
 
 
 # ---- instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InstrumentalVariables(Estimator):
-    """Instrumental variables, every row weighted by the variance of its residuals; the default."""
+    """Instrumental variables, every row weighted by the variance of its residuals; the default.
 
-    def __init__(
-        self,
-        *,
-        parameters: BaseParameters | None = None,
-        prior: CadPrior | None = None,
-        controller: JointServo | None = None,
-        iterations: int = 2,
-    ) -> None:
-        """Keep the options.
+    Attributes:
+        controller: of the machine: instruments are then simulated in closed loop with it; if None, or if it
+            is fitted to a regression, they are those of the data.
+        iterations: how often they are simulated.
+    """
 
-        Args:
-            parameters: as of `Estimator`.
-            prior: as of `Estimator`.
-            controller: of the machine: instruments are then simulated in closed loop with it; if None, they
-                are those of the samples.
-            iterations: how often they are simulated.
-        """
-        super().__init__(parameters=parameters, prior=prior)
-        self.controller = controller
-        self.iterations = iterations
+    controller: JointServo | None = None
+    iterations: int = 2
 
-    def fit(self, X: Data, y: Any = None) -> Self:
-        """Estimate the base parameters.
-
-        Args:
-            X: samples (`prepare`), or a regression, whose own instruments are taken.
-            y: as of `Estimator.fit`.
-
-        Raises:
-            IdentificationError: if the data are too few.
-        """
-        self._samples = [] if isinstance(X, Regression) else parts_of(X)
-        return super().fit(X, y)
-
-    def _estimate(self, data: Regression) -> None:
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
         self._solve(data, data.Z, row_weights(data, data.Z, self))
-        if self.controller is None or not self._samples:
+        if self.controller is None or not samples:
             return
         for _ in range(self.iterations):
-            data = simulated(self, data, self._samples, self.controller)
+            data = simulated(self, data, samples, self.controller)
             self._solve(data, data.Z, row_weights(data, data.Z, self))
         self.regression_ = data

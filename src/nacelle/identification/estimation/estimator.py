@@ -53,10 +53,9 @@ and to trust.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -104,14 +103,14 @@ def _magnitudes(base: BaseParameters) -> Array:
     """A size for every chosen parameter: its value, or what its body would have for a zero."""
     values = np.abs(base.choice.values)
     names = base.choice.names
-    place = {name: k for k, name in enumerate(names)}
+    index = {name: k for k, name in enumerate(names)}
     sizes = values.copy()
     length = base.robot.size
     for k, name in enumerate(names):
         body, _, kind = name.rpartition(".")
         if kind not in INERTIA_NAMES:
             continue
-        mass = values[place[f"{body}.m"]] if f"{body}.m" in place else 0.0
+        mass = values[index[f"{body}.m"]] if f"{body}.m" in index else 0.0
         first = kind.startswith("m") and kind != "m"
         typical = mass * (1.0 if kind == "m" else (0.1 * length if first else (0.1 * length) ** 2))
         sizes[k] = max(values[k], typical)
@@ -140,20 +139,16 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
         D: A^-1 in the units of the parameters (parameters, k).
     """
     alike = D @ moment_covariance(data, residuals, P, Q) @ D.T
-    own = np.diag(alike)
-    apart = np.einsum("ik,kl,il->i", D, _product_covariance(data, residuals, Q), D)
+    variances = np.diag(alike)
+    # B' (k, k) from the products of moments at near times.
+    moments = np.einsum("tik,ti->tk", Q, residuals)
+    count = data.count * len(data.rows)
+    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
+    apart = np.einsum("ik,kl,il->i", D, B * (count / max(count - Q.shape[2], 1)), D)
     with np.errstate(divide="ignore", invalid="ignore"):
-        growth = np.sqrt(np.where(apart > own, apart / own, 1.0))
+        growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
     growth = np.where(np.isfinite(growth), growth, 1.0)
     return np.asarray(alike * np.outer(growth, growth))
-
-
-def _product_covariance(data: Regression, residuals: Array, Q: Array) -> Array:
-    """B' (k, k) from the products of moments at near times."""
-    moments = np.einsum("tik,ti->tk", Q, residuals)
-    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
-    count = data.count * len(data.rows)
-    return np.asarray(B * (count / max(count - Q.shape[2], 1)))
 
 
 def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:
@@ -169,10 +164,10 @@ def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) ->
     width = Q.shape[2]
     B, white = np.zeros((2, width, width))
     for part in data.parts():
-        now = Q[part]
-        for lag, R in enumerate(covariances[: len(now)]):
-            weighted = np.einsum("tik,ij->tjk", now[: len(now) - lag], R)
-            term = weighted.reshape(-1, width).T @ now[lag:].reshape(-1, width)
+        instruments = Q[part]
+        for lag, R in enumerate(covariances[: len(instruments)]):
+            weighted = np.einsum("tik,ij->tjk", instruments[: len(instruments) - lag], R)
+            term = weighted.reshape(-1, width).T @ instruments[lag:].reshape(-1, width)
             B += term if lag == 0 else term + term.T
             white += term if lag == 0 else 0.0
     return _positive(0.5 * (B + B.T), 0.5 * (white + white.T))
@@ -207,9 +202,9 @@ def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> A
             # Over both lags, l and -l: the sum of a matrix and its transpose.
             both = r.T @ _shifted(data, r, lag)
             covariances[lag] = both * freedom / pairs[lag]
-    own = _without_bias(data, r, P, Q, pairs)
+    unbiased = _without_bias(data, r, P, Q, pairs)
     for lag in range(_LAGS):
-        np.fill_diagonal(covariances[lag], own[:, lag])
+        np.fill_diagonal(covariances[lag], unbiased[:, lag])
     return covariances
 
 
@@ -281,12 +276,15 @@ class _Moments(NamedTuple):
     not_excited: Array
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ABC, Shown):
     """An estimator of base parameters, in scikit-learn's manner.
 
-    Options are given to the constructor; `fit` finds, with a trailing underscore:
+    Options are given to the constructor; what `fit` finds has a trailing underscore.
 
     Attributes:
+        parameters: base parameters; those of the samples' robot, without assumptions, if None.
+        prior: numbers from CAD with their deviations; none if None.
         base_: the base parameters.
         regression_: the data as a linear regression.
         coef_: estimates (base parameters,), SI units.
@@ -297,31 +295,22 @@ class Estimator(ABC, Shown):
         not_excited_: names of parameters that this data leave at their old values.
     """
 
-    base_: BaseParameters
-    regression_: Regression
-    coef_: Array
-    covariance_: Array
-    residuals_: Array
-    noise_: Array
-    condition_: float
-    not_excited_: tuple[str, ...]
-
-    def __init__(self, *, parameters: BaseParameters | None = None, prior: CadPrior | None = None) -> None:
-        """Keep the options.
-
-        Args:
-            parameters: base parameters; those of the samples' robot, without assumptions, if None.
-            prior: numbers from CAD with their deviations; none if None.
-        """
-        self.parameters = parameters
-        self.prior = prior
+    parameters: BaseParameters | None = None
+    prior: CadPrior | None = None
+    base_: BaseParameters = field(init=False)
+    regression_: Regression = field(init=False)
+    coef_: Array = field(init=False)
+    covariance_: Array = field(init=False)
+    residuals_: Array = field(init=False)
+    noise_: Array = field(init=False)
+    condition_: float = field(init=False)
+    not_excited_: tuple[str, ...] = field(init=False)
 
     # ---- scikit-learn's manner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name."""
-        names = list(inspect.signature(type(self)).parameters)
-        return {name: getattr(self, name) for name in names}
+        return {option.name: getattr(self, option.name) for option in fields(self) if option.init}
 
     def set_params(self, **options: Any) -> Self:
         """Change options.
@@ -345,11 +334,11 @@ class Estimator(ABC, Shown):
             y: other forces (M, rows) in the place of those of the regression; as a rule None.
 
         Raises:
-            IdentificationError: if the data are too few.
+            IdentificationError: if the data are too few, or a motion cannot be simulated that is needed.
         """
         data = self._regression(X, y)
         self.base_, self.regression_ = data.base, data
-        self._estimate(data)
+        self._estimate(data, [] if isinstance(X, Regression) else parts_of(X))
         return self
 
     def predict(self, X: Data) -> Array:
@@ -362,7 +351,14 @@ class Estimator(ABC, Shown):
         self._require_fit()
         if isinstance(X, Regression):
             return np.asarray(X.Y @ self.coef_)
-        return np.concatenate([self._forces(part) for part in parts_of(X)])
+        forces = []
+        for part in parts_of(X):
+            motion = part.motion.part(part.motion.ok)
+            force = np.full(part.force.shape, np.nan)
+            form = regressor(part.robot, motion.x, motion.v, motion.a, parameters=self.base_)
+            force[part.motion.ok] = form.Y @ self.coef_
+            forces.append(force)
+        return np.concatenate(forces)
 
     def score(self, X: Data, y: Any = None) -> float:
         """The part of the filtered forces' variation that the motion explains: R^2, 1 at best."""
@@ -422,8 +418,8 @@ class Estimator(ABC, Shown):
     # ---- for the estimators
 
     @abstractmethod
-    def _estimate(self, data: Regression) -> None:
-        """Find the estimates and their covariance."""
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
+        """Find the estimates and their covariance; `samples` are those that made the data, if any."""
 
     def _regression(self, X: Data, y: Any) -> Regression:
         if isinstance(X, Regression):
@@ -448,12 +444,16 @@ class Estimator(ABC, Shown):
         P = (data.Y @ system.along) @ system.inverse
         D = system.along @ system.inverse
         self.covariance_ = parameter_covariance(data, self.residuals_, P, Q, D) + D @ system.prior @ D.T
-        self._mark_not_excited(system.not_excited)
+        # Parameters with a part along directions that were not excited.
+        taking_part = np.any(np.abs(system.not_excited) > 1e-4, axis=0)
+        self.not_excited_ = tuple(np.array(data.base.names)[taking_part].tolist())
+        if self.prior is None:
+            self.covariance_[taking_part, taking_part] = np.inf
 
     def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
         width = len(data.base)
-        own = data.base.values
+        described = data.base.values
         rows = weights[..., None]
         Y = (data.Y * np.sqrt(rows)).reshape(-1, width)
         scale = np.sqrt(np.mean(Y**2, axis=0))
@@ -471,30 +471,11 @@ class Estimator(ABC, Shown):
         if self.prior is not None:
             prior = along.T @ self.prior.information(data.base) @ along
         inverse = np.linalg.inv(A + prior)
-        step = inverse @ (Q.T @ (data.force - data.Y @ own).ravel())
-        self.coef_ = own + along @ step
+        step = inverse @ (Q.T @ (data.force - data.Y @ described).ravel())
+        self.coef_ = described + along @ step
         self.residuals_ = (data.force - data.Y @ self.coef_) * data.used[:, None]
         self.noise_ = residual_deviation(data, self.residuals_)
         return _Moments(along, Q, inverse, prior, Vt[~excited])
-
-    def _mark_not_excited(self, directions: Array) -> None:
-        """Say which parameters have a part along directions (k, base parameters) that were not excited."""
-        names = np.array(self.base_.names if hasattr(self, "base_") else ())
-        taking_part = np.any(np.abs(directions) > 1e-4, axis=0) if len(directions) else np.zeros(0, bool)
-        self.not_excited_ = tuple(names[taking_part].tolist()) if len(directions) else ()
-        if len(directions) and self.prior is None:
-            self.covariance_[taking_part, taking_part] = np.inf
-
-    def _forces(self, part: Samples) -> Array:
-        """Forces of the actuators (N, actuators) of one part."""
-        motion = part.motion
-        force = np.full(part.force.shape, np.nan)
-        places = motion.ok
-        form = regressor(
-            part.robot, motion.x[places], motion.v[places], motion.a[places], parameters=self.base_
-        )
-        force[places] = form.Y @ self.coef_
-        return force
 
     def _require_fit(self) -> None:
         if not hasattr(self, "coef_"):
@@ -502,13 +483,13 @@ class Estimator(ABC, Shown):
 
     def __repr__(self) -> str:
         """Give the class and the options that are not the default."""
-        given = {
-            name: value
+        defaults = {option.name: option.default for option in fields(self)}
+        changed = [
+            f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value != inspect.signature(type(self)).parameters[name].default
-        }
-        options = ", ".join(f"{name}={value!r}" for name, value in given.items() if name != "parameters")
-        return f"{type(self).__name__}({options})"
+            if value != defaults[name] and name != "parameters"
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def residual_deviation(data: Regression, residuals: Array) -> Array:
@@ -519,9 +500,6 @@ def residual_deviation(data: Regression, residuals: Array) -> Array:
 
 
 # ---- essential parameters: those that the data distinguish from zero
-
-
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -548,7 +526,7 @@ class Essential:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
-def essential(estimator: Estimator, level: float = _LEVEL) -> Essential:
+def essential(estimator: Estimator, level: float = 0.95) -> Essential:
     """Remove the parameters that the data of a fit do not distinguish from zero.
 
     Args:

@@ -9,10 +9,12 @@ that outliers count less. Errors of encoders in Y bias all three; `InstrumentalV
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.identification.estimation.estimator import CadPrior, Estimator, residual_deviation
+from nacelle.identification.data.preparation import Samples
+from nacelle.identification.estimation.estimator import Estimator, residual_deviation
 from nacelle.identification.estimation.regression import Regression
 from nacelle.spatial.scalar import Array
 
@@ -25,43 +27,37 @@ _SAME = 1e-6
 class OrdinaryLeastSquares(Estimator):
     """Ordinary least squares: all rows count alike."""
 
-    def _estimate(self, data: Regression) -> None:
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
         self._solve(data, data.Y, _equal(data))
 
 
 class WeightedLeastSquares(Estimator):
     """Least squares with every row weighted by the variance of its residuals."""
 
-    def _estimate(self, data: Regression) -> None:
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
         self._solve(data, data.Y, row_weights(data, data.Y, self))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReweightedLeastSquares(Estimator):
-    """Least squares with Huber's weights, so that outliers count less."""
+    """Least squares with Huber's weights, so that outliers count less.
 
-    def __init__(
-        self,
-        *,
-        parameters: BaseParameters | None = None,
-        prior: CadPrior | None = None,
-        iterations: int = 50,
-    ) -> None:
-        """Keep the options.
+    Attributes:
+        iterations: how often weights are found, at most.
+        weights_: (M, rows), those of the last fit.
+    """
 
-        Args:
-            parameters: as of `Estimator`.
-            prior: as of `Estimator`.
-            iterations: how often weights are found, at most.
-        """
-        super().__init__(parameters=parameters, prior=prior)
-        self.iterations = iterations
+    iterations: int = 50
+    weights_: Array = field(init=False)
 
-    def _estimate(self, data: Regression) -> None:
+    def _estimate(self, data: Regression, samples: list[Samples]) -> None:
         weights = _equal(data)
         self._moments(data, data.Y, weights)
         for _ in range(self.iterations):
             before = weights
-            size = _robust_deviation(data, self.residuals_)
+            # The deviation of each row's residuals (rows,) by their median, which outliers hardly move.
+            size = np.median(np.abs(self.residuals_[data.used]), axis=0) / 0.6745
+            size = np.maximum(size, np.finfo(float).tiny)
             relative = np.abs(self.residuals_) / size
             weights = _equal(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
             self._moments(data, data.Y, weights)
@@ -85,9 +81,3 @@ def row_weights(data: Regression, Z: Array, estimator: Estimator) -> Array:
 
 def _equal(data: Regression) -> Array:
     return np.where(data.used[:, None], 1.0, 0.0) * np.ones(len(data.rows))
-
-
-def _robust_deviation(data: Regression, residuals: Array) -> Array:
-    """Deviation of each row's residuals by their median, which outliers hardly move (rows,)."""
-    sizes = np.median(np.abs(residuals[data.used]), axis=0) / 0.6745
-    return np.maximum(sizes, np.finfo(float).tiny)

@@ -192,7 +192,9 @@ def payload_from_runs(
     """
     robot = base.robot
     body, frame = carrier(robot, on)
-    K = _columns(base, body) @ _transform(frame)
+    # Ten parameters about the body's frame from those about the frame on it (10, 10).
+    T = np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
+    K = _columns(base, body) @ T
     covariance = np.asarray(unloaded.covariance_) + np.asarray(loaded.covariance_)
     difference = np.asarray(loaded.coef_) - np.asarray(unloaded.coef_)
     if difference.shape != (len(base),) or covariance.shape != (len(base), len(base)):
@@ -266,19 +268,14 @@ def _statistic(remaining: Array, S: Array) -> tuple[float, float]:
 
 def _columns(base: BaseParameters, body: int) -> Array:
     """K_b (base parameters, 10): what the ten parameters of a body add to the base parameters."""
-    places = base.choice.columns[_TEN * (body - 1) : _TEN * body]
-    lost = [name for name, place in zip(INERTIA_NAMES, places, strict=True) if place < 0]
+    indices = base.choice.columns[_TEN * (body - 1) : _TEN * body]
+    lost = [name for name, index in zip(INERTIA_NAMES, indices, strict=True) if index < 0]
     if lost:
         raise IdentificationError(
             f"the base parameters assume {', '.join(lost)} of {base.robot.bodies[body].name!r} to be zero, "
             'which a payload need not have: assume nothing (assume="nothing", --assume nothing)'
         )
-    return np.asarray(base.K[:, places])
-
-
-def _transform(frame: Pose) -> Array:
-    """Ten parameters about a body's frame from those about a frame on it (10, 10)."""
-    return np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
+    return np.asarray(base.K[:, indices])
 
 
 def _least_squares(H: Array, h: Array, S: Array, size: float) -> tuple[Array, Array, Array]:

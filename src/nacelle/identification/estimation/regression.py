@@ -90,27 +90,27 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     Raises:
         IdentificationError: if the samples are of another robot, or too few.
     """
-    several = parts_of(samples)
+    runs = parts_of(samples)
     robot = base.robot
-    for part in several:
+    for part in runs:
         if not _moves_alike(part.robot, robot):
             raise IdentificationError(
                 f"the samples are of {part.robot.name}, the base parameters of a robot that moves otherwise"
             )
     parts = []
     with task(f"regressor of {robot.name}") as report:
-        for k, part in enumerate(several):
+        for k, part in enumerate(runs):
             Y, ok = _filtered(base, part, part.motion)
             Z, ok_too = _filtered(base, part, part.instruments)
             factor = part.preparation.decimation or 1
             force = decimated(_projected(part, part.motion, part.force), factor)
             used = ok & ok_too & _windows(part.used, factor)
-            places = decimated_places(len(part), factor)
-            parts.append((Y, Z, force, used, part.time[places]))
-            report((k + 1) / len(several))
+            centres = decimated_places(len(part), factor)
+            parts.append((Y, Z, force, used, part.time[centres]))
+            report((k + 1) / len(runs))
     Y, Z, force, used, time = (np.concatenate(column) for column in zip(*parts, strict=True))
     lengths = tuple(len(part[0]) for part in parts)
-    result = Regression(base, Y, Z, force, used, time, lengths, row_names(several[0])).limited_to(used)
+    result = Regression(base, Y, Z, force, used, time, lengths, row_names(runs[0])).limited_to(used)
     if result.count * len(result.rows) <= len(base):
         raise IdentificationError(
             f"{result.count} samples of {len(result.rows)} forces remain after filtering, too few for "
@@ -119,11 +119,11 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     return result
 
 
-def _moves_alike(one: Robot, other: Robot) -> bool:
+def _moves_alike(first: Robot, second: Robot) -> bool:
     """Whether two robots differ at most in inertia, friction and drives."""
-    names = one.parameter_names("geometry") == other.parameter_names("geometry")
+    names = first.parameter_names("geometry") == second.parameter_names("geometry")
     return names and bool(
-        np.array_equal(one.parameter_vector("geometry"), other.parameter_vector("geometry"))
+        np.array_equal(first.parameter_vector("geometry"), second.parameter_vector("geometry"))
     )
 
 
@@ -142,12 +142,12 @@ def is_redundant(samples: Samples) -> bool:
 
 def _filtered(base: BaseParameters, samples: Samples, motion: NacelleMotion) -> tuple[Array, Array]:
     """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
-    places = motion.ok
     Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
-    form = regressor(base.robot, motion.x[places], motion.v[places], motion.a[places], parameters=base)
-    ok = places.copy()
-    ok[places] = ~failed(form.flags)
-    Y[ok] = form.Y[ok[places]]
+    posed = motion.part(motion.ok)
+    form = regressor(base.robot, posed.x, posed.v, posed.a, parameters=base)
+    ok = motion.ok.copy()
+    ok[motion.ok] = ~failed(form.flags)
+    Y[ok] = form.Y[ok[motion.ok]]
     factor = samples.preparation.decimation or 1
     return decimated(_projected(samples, motion, Y), factor), _windows(ok, factor)
 
@@ -165,5 +165,5 @@ def _windows(ok: Array, factor: int) -> Array:
     """Whether all samples that a kept one is made from are sound (M,)."""
     half = 0 if factor == 1 else HALF_LENGTH * factor
     bad = np.concatenate([[0], np.cumsum(~ok)])
-    places = decimated_places(len(ok), factor)
-    return np.asarray(bad[places + half + 1] == bad[places - half])
+    centres = decimated_places(len(ok), factor)
+    return np.asarray(bad[centres + half + 1] == bad[centres - half])

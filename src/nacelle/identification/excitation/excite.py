@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.limits import MARGIN, Limits, limits
+from nacelle.identification.excitation.limits import MARGIN, Limits, limits, positive_numbers
 from nacelle.identification.excitation.motions import Harmonics, functions
 from nacelle.identification.excitation.optimise import (
     CRITERIA,
@@ -139,7 +139,7 @@ def excite(
     if not len(base):
         raise IdentificationError(f"{robot.name} has no base parameters: there is nothing to excite")
     with task("limits"):
-        made = limits(
+        bounds = limits(
             robot,
             pose,
             speed=speed,
@@ -151,7 +151,7 @@ def excite(
     problem = excitation_problem(
         robot,
         base,
-        made,
+        bounds,
         center=pose,
         kind=kind,
         harmonics=harmonics,
@@ -175,22 +175,35 @@ def excite(
         iterations=iterations,
         check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
     )
-    return _result(
-        problem,
-        best,
-        strokes,
-        strategy=strategy,
-        kind=kind,
-        criterion=criterion,
-        random=float(values[order[0]]),
-        seed=seed,
+    parts, uses = _parts(problem, best, strokes)
+    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
+    _, singular_values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+    random = float(values[order[0]])
+    stopped = "limit" in best.message.lower()
+    return Excitation(
+        robot,
+        base,
+        strategy,
+        kind,
+        criterion,
+        parts,
+        problem.limits,
+        uses,
+        singular_values,
+        directions,
+        problem.columns,
+        random if criterion == "condition" else -2.0 * random,
+        "interrupted" if best.interrupted else "stopped" if stopped else "converged",
+        "the best motion so far is kept" if best.interrupted else best.message,
+        best.iterations,
+        seed,
     )
 
 
 def excitation_problem(
     robot: Robot,
     base: BaseParameters,
-    made: Limits,
+    bounds: Limits,
     *,
     center: Any = None,
     kind: str = "fourier",
@@ -204,16 +217,16 @@ def excitation_problem(
     Raises:
         IdentificationError: if an option cannot be used.
     """
-    length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
-    usual = _SMOOTH * float(np.min(made.speed))
+    length = _duration(robot, bounds, harmonics) if duration is None else _positive(duration, "duration", "s")
+    usual = _SMOOTH * float(np.min(bounds.speed))
     rows = min(len(robot.actuators), robot.motion.n)
     return Design(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
         functions=functions(kind, length, harmonics),
-        limits=made,
-        sigma=_NOISE * made.force if noise is None else _noise(robot, noise),
+        limits=bounds,
+        sigma=_NOISE * bounds.force if noise is None else positive_numbers(robot, "noise", noise),
         smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
         count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
         columns=np.ones(len(base)),
@@ -247,52 +260,14 @@ def _parts(
     home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
     chain = lines(problem, strokes, home)
     first, of_strokes = chain_uses(problem, chain)
-    listed = records(problem, chain)
-    path = Chain(*(stroke_line(line, motion) for line in listed))
+    spans = records(problem, chain)
+    path = Chain(*(stroke_line(line, motion) for line in spans))
     times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
     parts = (
-        ExcitationPart("strokes", path, {"strokes": listed}),
+        ExcitationPart("strokes", path, {"strokes": spans}),
         ExcitationPart("motion", trajectory, record),
     )
     return parts, largest_uses(problem, times, all_uses)
-
-
-def _result(
-    problem: Design,
-    best: Best,
-    strokes: list[Stroke],
-    *,
-    strategy: str,
-    kind: str,
-    criterion: str,
-    random: float,
-    seed: int,
-) -> Excitation:
-    """The excitation of the best motion; `random` is the best criterion of random motions of a seed."""
-    parts, uses = _parts(problem, best, strokes)
-    R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
-    _, values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
-    stopped = "limit" in best.message.lower()
-    status = "interrupted" if best.interrupted else "stopped" if stopped else "converged"
-    message = "the best motion so far is kept" if best.interrupted else best.message
-    return Excitation(
-        problem.robot,
-        problem.base,
-        strategy,
-        kind,
-        criterion,
-        parts,
-        problem.limits,
-        uses,
-        values,
-        directions,
-        problem.columns,
-        random if criterion == "condition" else -2.0 * random,
-        status,
-        message,
-        best.iterations,
-        seed,
-    )
 
 
 def _check(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:
@@ -314,23 +289,10 @@ def _positive(value: Any, name: str, unit: str) -> float:
     return number
 
 
-def _noise(robot: Robot, noise: Any) -> Array:
-    try:
-        sigma = np.broadcast_to(np.asarray(noise, dtype=float), (len(robot.actuators),)).copy()
-    except (TypeError, ValueError):
-        raise IdentificationError(
-            f"the noise is one number or one for each of the {len(robot.actuators)} actuators, got {noise!r}"
-        ) from None
-    if not np.all(sigma > 0.0):
-        name = robot.actuators[int(np.argmin(sigma))].name
-        raise IdentificationError(f"the noise of {name} must be above zero, got {np.min(sigma):g}")
-    return sigma
-
-
-def _duration(robot: Robot, made: Limits, harmonics: int) -> float:
+def _duration(robot: Robot, bounds: Limits, harmonics: int) -> float:
     """The duration at which a harmonic below the highest by half uses range and what limits its rate, s."""
     reach = np.where(robot.revolute_actuators, _RANGE[0], _RANGE[1] * robot.size)
-    fastest = np.minimum(np.sqrt(made.acceleration / reach), made.speed / reach)
+    fastest = np.minimum(np.sqrt(bounds.acceleration / reach), bounds.speed / reach)
     middle = 0.5 * (harmonics + 1)
     frequency = float(np.median(fastest)) / (2.0 * np.pi * middle)
     return 1.0 / min(frequency, _HIGHEST / harmonics)

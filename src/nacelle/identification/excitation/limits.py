@@ -66,29 +66,32 @@ class Limits:
     origin: Mapping[str, str] = field(default_factory=dict)
 
 
-def _given(robot: Robot, name: str, value: Any, default: Array) -> Array:
-    """A limit of all actuators, as given or by default; its name is that of its quantity.
+def positive_numbers(robot: Robot, name: str, value: Any, quantity: str = "") -> Array:
+    """Numbers of all actuators (actuators,), of one number or one for each.
+
+    Args:
+        robot: the robot.
+        name: what they are, for messages.
+        value: as given.
+        quantity: whose unit is said; none if it is empty.
 
     Raises:
-        IdentificationError: if it cannot be used.
+        IdentificationError: if they are not as many, or not above zero.
     """
-    if value is None:
-        return default
+    count = len(robot.actuators)
     try:
-        limit = np.broadcast_to(np.asarray(value, dtype=float), default.shape).copy()
+        numbers = np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
     except (TypeError, ValueError):
         raise IdentificationError(
-            f"the {name} limit is one number or one for each of the {len(default)} actuators, got {value!r}"
+            f"the {name} is one number or one for each of the {count} actuators, got {value!r}"
         ) from None
-    for actuator, revolute, number in zip(
-        robot.actuators, robot.revolute_actuators, limit.tolist(), strict=True
-    ):
+    for actuator, revolute, number in zip(robot.actuators, robot.revolute_actuators, numbers, strict=True):
         if not number > 0.0:
-            unit = QUANTITIES[axis_quantity(name, angular=revolute)].si.replace("*", " ")
+            unit = f" {QUANTITIES[axis_quantity(quantity, angular=revolute)].si}" if quantity else ""
             raise IdentificationError(
-                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit}"
+                f"the {name} of {actuator.name} must be above zero, got {number:g}{unit.replace('*', ' ')}"
             )
-    return limit
+    return numbers
 
 
 def limits(
@@ -123,12 +126,16 @@ def limits(
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
     described = np.array([[a.speed, a.force] for a in robot.actuators]).T
     usual: Array = np.sqrt(g * robot.size) / rotating
-    own_speed = _given(robot, "speed", speed, _first(described[0], usual))
-    given_force = _given(robot, "force", force, described[1])
+
+    def limit(quantity: str, value: Any, default: Array) -> Array:
+        return default if value is None else positive_numbers(robot, f"{quantity} limit", value, quantity)
+
+    top_speed = limit("speed", speed, _first(described[0], usual))
+    given_force = limit("force", force, described[1])
     with np.errstate(all="ignore"):
         reached = _first(given_force / inertia, 2.0 * g / rotating)
-    own_acceleration = _given(robot, "acceleration", acceleration, reached)
-    own_force = _first(given_force, 2.0 * (weight + inertia * own_acceleration))
+    top_acceleration = limit("acceleration", acceleration, reached)
+    top_force = _first(given_force, 2.0 * (weight + inertia * top_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
         "speed": _words(speed, described[0], "sqrt(g / size)"),
@@ -141,25 +148,28 @@ def limits(
         if conditioning is None
         else "given",
     }
-    at_rest = _at_rest(robot, center)
+    pose, y, _ = solved(robot, center)
+    c, quat_0 = centred_coordinates(robot, pose)
+    still = np.zeros_like(c)
+    at_rest = np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
     m, bounded = len(robot.actuators), len(bounded_coordinates(robot))
     legs = len(margin_names(mechanism_of(robot)))
     at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
     reference = float(at_rest[2 * m + bounded + legs])
     if conditioning is not None and not conditioning > 0.0:
         raise IdentificationError(f"the conditioning limit must be above zero, got {conditioning:g}")
-    made = Limits(
-        own_speed,
-        own_acceleration,
-        own_force,
+    result = Limits(
+        top_speed,
+        top_acceleration,
+        top_force,
         float(margin),
         _KEPT * reference if conditioning is None else float(conditioning),
         np.maximum(NEAR_MARGIN, _KEPT**2 * at_margins),
         at_rest,
         origin,
     )
-    _require_centre(robot, made, weight)
-    return made
+    _require_centre(robot, result, weight)
+    return result
 
 
 def _first(values: Array, others: Array) -> Array:
@@ -167,8 +177,8 @@ def _first(values: Array, others: Array) -> Array:
     return np.where(np.isfinite(values), values, others)
 
 
-def _words(given: Any, described: Array, derived: str) -> str:
-    if given is not None:
+def _words(value: Any, described: Array, derived: str) -> str:
+    if value is not None:
         return "given"
     if np.all(np.isfinite(described)):
         return "described"
@@ -183,18 +193,10 @@ def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:
     return layout.join_v(x[list(layout.linear_x)], rotation), quat
 
 
-def _at_rest(robot: Robot, center: Array) -> Array:
-    """`limited_values` at rest at a pose."""
-    pose, y, _ = solved(robot, center)
-    c, quat_0 = centred_coordinates(robot, pose)
-    still = np.zeros_like(c)
-    return np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
-
-
-def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
+def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:
     """Refuse limits within which the robot cannot even rest at the centre."""
-    form = constraint_form(robot, made)
-    uses = form.uses(np.concatenate([made.centre, weight]))
+    form = constraint_form(robot, bounds)
+    uses = form.uses(np.concatenate([bounds.centre, weight]))
     worst = int(np.argmax(uses))
     if uses[worst] < 1.0:
         return
@@ -202,13 +204,13 @@ def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:
     if kind == "force":
         k = [a.name for a in robot.actuators].index(name)
         raise IdentificationError(
-            f"the force limit of {name}, {made.force[k]:.4g}, is below what holds the robot at rest at the "
+            f"the force limit of {name}, {bounds.force[k]:.4g}, is below what holds the robot at rest at the "
             f"centre, {weight[k]:.4g}: give a higher limit, or another centre"
         )
     if kind == "conditioning":
         raise IdentificationError(
-            f"the conditioning limit {made.conditioning:.4g} is above what the robot has at the centre, "
-            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * made.conditioning:.4g}: give a lower limit, or "
+            f"the conditioning limit {bounds.conditioning:.4g} is above what the robot has at the centre, "
+            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a lower limit, or "
             "another centre"
         )
     raise IdentificationError(
@@ -238,35 +240,29 @@ class ConstraintForm(NamedTuple):
         return np.where(self.symmetric, np.abs(uses), uses)
 
 
-def constraint_form(robot: Robot, made: Limits) -> ConstraintForm:
+def constraint_form(robot: Robot, bounds: Limits) -> ConstraintForm:
     """How values and forces of a robot become uses of limits."""
-    actuators = [a.name for a in robot.actuators]
-    factor: list[float] = [*(1.0 / made.speed), *(1.0 / made.acceleration)]
-    offset = [0.0] * len(factor)
-    symmetric = [True] * len(factor)
-    labels = [("speed", name) for name in actuators] + [("acceleration", name) for name in actuators]
+    # Of every limit its kind and name, the factor, the offset, and whether it is for both signs.
+    rows: list[tuple[tuple[str, str], float, float, bool]] = []
+
+    def limit_actuators(kind: str, largest: Array) -> None:
+        for actuator, most in zip(robot.actuators, largest, strict=True):
+            rows.append(((kind, actuator.name), 1.0 / most, 0.0, True))
+
+    limit_actuators("speed", bounds.speed)
+    limit_actuators("acceleration", bounds.acceleration)
     for limit in bounded_coordinates(robot):
         both = limit.kind != "spherical" and bool(np.all(np.isfinite(limit.pair)))
-        factor.append(1.0 / (1.0 - 2.0 * made.margin if both else 1.0 - made.margin))
-        offset.append(0.0)
-        symmetric.append(both)
-        labels.append(("position", limit.name.partition(" is at ")[0]))
+        factor = 1.0 / (1.0 - 2.0 * bounds.margin if both else 1.0 - bounds.margin)
+        rows.append((("position", limit.name.partition(" is at ")[0]), factor, 0.0, both))
     # What falls to a limit is used by 0 where it is as at the centre by default, by 1 at the limit.
     falling = [("leg margin", name) for name in margin_names(mechanism_of(robot))]
     falling.append(("conditioning", "J_r^-1"))
-    for least, label in zip([*made.leg_margins, made.conditioning], falling, strict=True):
+    for least, label in zip([*bounds.leg_margins, bounds.conditioning], falling, strict=True):
         fall = _FALL if label[0] == "conditioning" else _FALL**2
-        factor.append(-1.0 / ((fall - 1.0) * least))
-        offset.append(fall / (fall - 1.0))
-        symmetric.append(False)
-        labels.append(label)
+        rows.append((label, -1.0 / ((fall - 1.0) * least), fall / (fall - 1.0), False))
     if mechanism_of(robot).layout.angular is not None:
-        factor.append(1.0 / _ANGLE)
-        offset.append(0.0)
-        symmetric.append(True)
-        labels.append(("orientation", "the platform"))
-    factor += (1.0 / made.force).tolist()
-    offset += [0.0] * len(actuators)
-    symmetric += [True] * len(actuators)
-    labels += [("force", name) for name in actuators]
-    return ConstraintForm(np.array(factor), np.array(offset), np.array(symmetric), labels)
+        rows.append((("orientation", "the platform"), 1.0 / _ANGLE, 0.0, True))
+    limit_actuators("force", bounds.force)
+    labels, factors, offsets, symmetric = zip(*rows, strict=True)
+    return ConstraintForm(np.array(factors), np.array(offsets), np.array(symmetric), list(labels))

@@ -110,17 +110,13 @@ class Harmonics(MotionFunctions):
             free[0, layout.angular] = False
         return free
 
-    def amplitudes(self, Z: Array) -> tuple[Array, Array]:
-        """Amplitudes of sines and cosines (H, n) each."""
-        H = self.harmonics
-        return self._sines @ Z[1:H], self._cosines @ Z[H:]
-
     def trajectory(self, center: Array, Z: Array, motion: Motion) -> Trajectory:
         """The trajectory of coefficients Z (functions, n) about a pose (nx,)."""
         layout = read_layout(motion)
         middle = np.array(center, dtype=float)
         middle[list(layout.linear_x)] += Z[0, list(layout.linear_v)]
-        a, b = self.amplitudes(Z)
+        # Amplitudes of sines and cosines (H, n) each.
+        a, b = self._sines @ Z[1 : self.harmonics], self._cosines @ Z[self.harmonics :]
         return Fourier(middle, a, b, motion=motion, frequency=1.0 / self.duration)
 
 

@@ -87,20 +87,8 @@ CRITERIA = ("condition", "log-det")
 _ROUNDING = 1e-13
 
 
-class Value(NamedTuple):
-    """A criterion and its derivative.
-
-    Attributes:
-        value: what is minimised.
-        slope: its derivative by the rows (rows, parameters).
-    """
-
-    value: float
-    slope: Array
-
-
-def criterion(name: str, R: Array, order: float = 8.0) -> Value:
-    """A criterion at rows R (rows, parameters), to be minimised.
+def criterion(name: str, R: Array, order: float = 8.0) -> tuple[float, Array]:
+    """A criterion at rows R (rows, parameters), to be minimised, and its derivative by the rows (same shape).
 
     Args:
         name: "condition" or "log-det".
@@ -110,17 +98,11 @@ def criterion(name: str, R: Array, order: float = 8.0) -> Value:
     U, s, Vt = np.linalg.svd(R, full_matrices=False)
     s = np.maximum(s, _ROUNDING * s[0])
     if name == "log-det":
-        return Value(float(-np.sum(np.log(s))), -(U / s) @ Vt)
+        return float(-np.sum(np.log(s))), -(U / s) @ Vt
     up, down = (s / s[0]) ** order, (s[-1] / s) ** order
     value = np.log(s[0] / s[-1]) + (np.log(np.sum(up)) + np.log(np.sum(down))) / order
     slope = (up / np.sum(up) - down / np.sum(down)) / s
-    return Value(float(value), (U * slope) @ Vt)
-
-
-def condition(R: Array) -> float:
-    """The condition number of rows (rows, parameters) in the 2-norm."""
-    s = np.linalg.svd(R, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
+    return float(value), (U * slope) @ Vt
 
 
 # ---- the motion as an optimisation problem: criterion and limits of its coefficients, with exact gradients
@@ -308,16 +290,21 @@ class Evaluation:
         self.value, self._slope = _BEYOND, np.zeros_like(R)
         if self.finite:
             value, slope = criterion(name, problem.stacked(R), order)
-            moved = slope[: R.shape[0] * R.shape[1]].reshape(R.shape) / np.sqrt(len(R))
-            self.value, self._slope = value, moved * problem.columns
+            row_slopes = slope[: R.shape[0] * R.shape[1]].reshape(R.shape) / np.sqrt(len(R))
+            self.value, self._slope = value, row_slopes * problem.columns
 
     def gradient(self) -> Array:
         """Of the criterion by the variables (variables,)."""
+        motion = [*self.samples.motion, self.problem.quat_0]
+        return self._pulled(self._row_gradients(self._slope, np.zeros(self.force.shape), motion))
+
+    def _row_gradients(
+        self, row_weights: Array, force_weights: Array, motion: Sequence[Array]
+    ) -> dict[str, Array]:
+        """`row_gradients` at samples of the motion."""
         p = self.problem
-        none = np.zeros(self.force.shape)
         program = sampler(row_gradients, p.robot, len(p.base), p.options(p.smooth))
-        results = program(self._slope, none, p.sigma, p.base.values, *self.samples.motion, p.quat_0)
-        return self._pulled(results)
+        return dict(program(row_weights, force_weights, p.sigma, p.base.values, *motion))
 
     def constraint(self) -> Array:
         """The smooth largest uses over time (limits,), at most 1; symmetric ones squared."""
@@ -343,23 +330,16 @@ class Evaluation:
         part = np.where(weights > _NOTHING, weights, 0.0) / np.sum(weights, axis=0)
         along = (part * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
         kinematic = len(labels) - self.force.shape[-1]
-        return np.concatenate([self._of_values(along[:kinematic]), self._of_forces(along[kinematic:])])
 
-    def _of_values(self, along: Array) -> Array:
-        """Slopes (limits, variables) of sums over time of values, weighted by `along` (limits, N)."""
-        p = self.problem
-        return self._swept(along, lambda one, motion: sampler(limited_gradients, p.robot)(one, *motion))
+        def by_values(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
+            return dict(sampler(limited_gradients, p.robot)(one, *motion))
 
-    def _of_forces(self, along: Array) -> Array:
-        """Slopes (actuators, variables) of sums over time of forces, weighted by `along` (actuators, N)."""
-        p = self.problem
-        program = sampler(row_gradients, p.robot, len(p.base), p.options(p.smooth))
+        def by_forces(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
+            return self._row_gradients(np.zeros((*one.shape, len(p.base))), one, motion)
 
-        def sweep(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            none = np.zeros((*one.shape, len(p.base)))
-            return dict(program(none, one, p.sigma, p.base.values, *motion))
-
-        return self._swept(along, sweep)
+        return np.concatenate(
+            [self._swept(along[:kinematic], by_values), self._swept(along[kinematic:], by_forces)]
+        )
 
     def _swept(self, along: Array, sweep: Callable[[Array, Sequence[Array]], dict[str, Array]]) -> Array:
         """Slopes (limits, variables) of sums over time, by sweeps backwards at the samples that count.
@@ -369,9 +349,9 @@ class Evaluation:
             sweep: gradients by samples for weights (M, limits) at M samples of the motion.
         """
         limit, at = np.nonzero(along)
-        one = np.zeros((len(at), len(along)))
-        one[np.arange(len(at)), limit] = along[limit, at]
-        results = sweep(one, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
+        weights = np.zeros((len(at), len(along)))
+        weights[np.arange(len(at)), limit] = along[limit, at]
+        results = sweep(weights, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
         spread = {}
         for name, result in results.items():
             spread[name] = np.zeros((*along.shape, result.shape[-1]))
@@ -551,7 +531,7 @@ def values_of(problem: Design, z: Array, name: str) -> Array:
             if not np.all(np.isfinite(stacked)):
                 values.append(np.inf)
                 continue
-            values.append(condition(stacked) if name == "condition" else criterion(name, stacked).value)
+            values.append(np.linalg.cond(stacked) if name == "condition" else criterion(name, stacked)[0])
     return np.array(values)
 
 
@@ -571,70 +551,52 @@ def improved(
     best = Best(z, float(values_of(problem, z[None], name)[0]))
     stages = [stage for stage in _STAGES if name == "condition" or stage is not _STAGES[-1]]
     runs = [stage.motions(len(starts)) for stage in stages]
+    begun = 0
+
+    def run(stage: OptimisationStage, stage_problem: Design, start: Array) -> tuple[float, Array]:
+        """Run the optimiser from one motion; what it has reached is kept, also where it is interrupted.
+
+        Gives the value of the criterion as it will be in the end, and the motion.
+        """
+        most = max(1, round(stage.part * iterations))
+        reached = [start]
+
+        def step(z: Array) -> None:
+            reached.append(np.array(z))
+            best.iterations += 1
+            report(min(1.0, (begun + (len(reached) - 1) / most) / sum(runs)))
+
+        try:
+            best.message = _minimise(stage_problem, start, (name, stage.order), most, step)
+        finally:
+            fitted = check(reached[-1])
+            value = float(values_of(problem, fitted[None], name)[0])
+            if value < best.value:
+                best.z, best.value = fitted, value
+        return value, fitted
+
     with task(f"optimising the motion ({len(problem.units)} coefficients)") as report:
-        motions, begun = list(starts), 0
+        motions = list(starts)
         try:
             for stage, count in zip(stages, runs, strict=True):
-                most = max(1, round(stage.part * iterations))
-                seen = stage.of(problem)
-                reached = []
+                stage_problem = stage.of(problem)
+                results: list[tuple[float, Array]] = []
                 for start in motions[:count]:
-
-                    def part(done: int, begun: int = begun, most: int = most) -> None:
-                        best.iterations += 1
-                        report(min(1.0, (begun + done / most) / sum(runs)))
-
-                    into = _Into(problem, best, check, part)
-                    reached.append(_from_start(seen, start, _Goal(name, stage.order), most, into))
+                    results.append(run(stage, stage_problem, start))
                     begun += 1
-                motions = [motion for _, motion in sorted(reached, key=lambda pair: pair[0])]
+                motions = [motion for _, motion in sorted(results, key=lambda pair: pair[0])]
         except KeyboardInterrupt:
             best.interrupted = True
     return best
 
 
-class _Goal(NamedTuple):
-    """What is minimised: a criterion by name, and the order of the smooth condition."""
-
-    criterion: str
-    order: float
-
-
-class _Into(NamedTuple):
-    """Where motions go that the optimiser reaches: the problem in full, the best, the check, the progress."""
-
-    problem: Design
-    best: Best
-    check: Callable[[Array], Array]
-    report: Callable[[int], None]
-
-
-def _from_start(seen: Design, z: Array, goal: _Goal, iterations: int, into: _Into) -> tuple[float, Array]:
-    """Run the optimiser from one motion on the problem as a stage sees it.
-
-    What it has reached is kept, also where it is interrupted. Gives the value of the criterion as it will be
-    in the end, and the motion.
-    """
-    best = into.best
-    reached = [z]
-    try:
-        best.message = _minimised(seen, reached, goal, iterations, into.report)
-    finally:
-        fitted = into.check(reached[-1])
-        value = float(values_of(into.problem, fitted[None], goal.criterion)[0])
-        if value < best.value:
-            best.z, best.value = fitted, value
-    return value, fitted
-
-
-def _minimised(
-    problem: Design,
-    reached: list[Array],
-    goal: _Goal,
-    iterations: int,
-    report: Callable[[int], None],
+def _minimise(
+    problem: Design, start: Array, goal: tuple[str, float], iterations: int, step: Callable[[Array], None]
 ) -> str:
-    """Minimise from the last motion reached; the iterates are added to `reached`."""
+    """Minimise the criterion of a goal, its name and order, from a motion; the message of the optimiser.
+
+    Each iterate is given to `step`.
+    """
     from scipy.optimize import minimize
 
     memory: dict[bytes, Evaluation] = {}
@@ -649,18 +611,11 @@ def _minimised(
                 guess[0] = memory[key].samples.motion[3]
         return memory[key]
 
-    done = [0]
-
-    def callback(z: Array) -> None:
-        done[0] += 1
-        reached.append(np.array(z))
-        report(done[0])
-
     # The first step is along the gradient as it is: in this scale it stays near by.
-    scale = min(1.0, _FIRST_STEP / max(float(np.linalg.norm(at(reached[-1]).gradient())), 1e-12))
+    scale = min(1.0, _FIRST_STEP / max(float(np.linalg.norm(at(start).gradient())), 1e-12))
     result = minimize(
         lambda z: scale * at(z).value,
-        reached[-1],
+        start,
         jac=lambda z: scale * at(z).gradient(),
         constraints=[
             {
@@ -670,7 +625,7 @@ def _minimised(
             }
         ],
         method="SLSQP",
-        callback=callback,
+        callback=step,
         options={"maxiter": iterations, "ftol": 1e-6 * scale},
     )
     return str(result.message)

@@ -203,11 +203,6 @@ class Excitation(Drawn):
         return Chain(*(part.trajectory for part in self.parts))
 
     @property
-    def trajectories(self) -> tuple[Trajectory, ...]:
-        """The motions of the parts."""
-        return tuple(part.trajectory for part in self.parts)
-
-    @property
     def condition(self) -> float:
         """Condition number of the weighted rows, parameters counted in their units; a pure number."""
         return float(self.singular_values[0] / self.singular_values[-1])
@@ -231,10 +226,10 @@ class Excitation(Drawn):
         """The k-th weakest combination of base parameters in words, and how weak it is."""
         row, size = self.directions[-k], self.singular_values[-k] / self.singular_values[0]
         sign = 1.0 if row[int(np.argmax(np.abs(row)))] > 0.0 else -1.0
-        listed = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
+        indices = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
         # A step along the direction changes parameter i by its unit times the entry.
-        largest = max(abs(row[i]) * self.columns[i] for i in listed)
-        terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in listed]
+        largest = max(abs(row[i]) * self.columns[i] for i in indices)
+        terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in indices]
         return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
 
     def repeated(self, periods: int) -> Trajectory:
@@ -243,7 +238,6 @@ class Excitation(Drawn):
         Raises:
             IdentificationError: if that part does not end where it begins, as B-splines.
         """
-        last = self.parts[-1].trajectory
         if periods < 1:
             raise IdentificationError(f"the number of periods must be above zero, got {periods}")
         if periods == 1:
@@ -252,7 +246,8 @@ class Excitation(Drawn):
             raise IdentificationError(
                 f"a {self.kind} motion ends elsewhere than it begins: it has one period"
             )
-        return Chain(*self.trajectories, *(last,) * (periods - 1))
+        trajectories = [part.trajectory for part in self.parts]
+        return Chain(*trajectories, *trajectories[-1:] * (periods - 1))
 
     def sample(self, rate: float, *, periods: int = 1) -> tuple[Array, Sample]:
         """Times (N,) and the motion at them, `rate` times a second, `repeated` so many times."""
@@ -264,7 +259,7 @@ class Excitation(Drawn):
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""
-        made = self.limits
+        limits = self.limits
         return {
             "robot": self.robot.name,
             "strategy": self.strategy,
@@ -282,12 +277,12 @@ class Excitation(Drawn):
             "weakest": self.weakest(),
             "uses": [asdict(use) for use in self.uses],
             "limits": {
-                "speed": made.speed.tolist(),
-                "acceleration": made.acceleration.tolist(),
-                "force": made.force.tolist(),
-                "margin": made.margin,
-                "conditioning": made.conditioning,
-                "origin": dict(made.origin),
+                "speed": limits.speed.tolist(),
+                "acceleration": limits.acceleration.tolist(),
+                "force": limits.force.tolist(),
+                "margin": limits.margin,
+                "conditioning": limits.conditioning,
+                "origin": dict(limits.origin),
             },
             "parts": [
                 {"name": part.name, "duration": part.trajectory.duration, **part.record}
@@ -338,9 +333,9 @@ def made_part(record: dict[str, Any], motion: Motion) -> Trajectory:
     """The trajectory of a part from its record."""
     if "strokes" in record:
         return Chain(*(stroke_line(line, motion) for line in record["strokes"]))
-    made = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
+    basis = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
     coefficients = np.array(record["coefficients"], dtype=float)
-    return made.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
+    return basis.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
 
 
 def stroke_line(record: dict[str, Any], motion: Motion) -> Line:

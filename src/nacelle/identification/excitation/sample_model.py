@@ -53,8 +53,8 @@ Options = tuple[tuple[str, Any], ...]
 
 def bounded_coordinates(robot: Robot) -> list[Limit]:
     """The coordinates of actuators and joints that have limits, each once; of one with two the upper one."""
-    listed = {(limit.joint, limit.place): limit for limit in limits_of(robot)}
-    return list(listed.values())
+    upper = {(limit.joint, limit.place): limit for limit in limits_of(robot)}
+    return list(upper.values())
 
 
 def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
@@ -65,12 +65,12 @@ def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array)
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     v, a = dc, ddc
-    turn = mechanism.layout.angular
-    if turn is not None:
-        J = left_jacobian(c[turn])
-        w, w_dot = J @ dc[turn], J @ ddc[turn] + left_jacobian_bias(c[turn], dc[turn])
-        v = pack([*dc[: turn.start], *w, *dc[turn.stop :]])
-        a = pack([*ddc[: turn.start], *w_dot, *ddc[turn.stop :]])
+    angular = mechanism.layout.angular
+    if angular is not None:
+        J = left_jacobian(c[angular])
+        w, w_dot = J @ dc[angular], J @ ddc[angular] + left_jacobian_bias(c[angular], dc[angular])
+        v = pack([*dc[: angular.start], *w, *dc[angular.stop :]])
+        a = pack([*ddc[: angular.start], *w_dot, *ddc[angular.stop :]])
     elif has_tilts(mechanism):
         motion = coordinate_motions(robot, x, y, dc, ddc)
         v, a = motion["v"], motion["a"]
@@ -94,10 +94,10 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     values += [_position(limit, limited_step(now, limit)) for limit in bounded_coordinates(robot)]
     values += list(margins(now))
     values.append(_inverse_condition(robot, A))
-    turn = mechanism_of(robot).layout.angular
-    if turn is not None:
+    angular = mechanism_of(robot).layout.angular
+    if angular is not None:
         # Smooth at zero, where the angle itself has no derivative.
-        values.append(sqrt(dot(c[turn], c[turn]) + 1e-12))
+        values.append(sqrt(dot(c[angular], c[angular]) + 1e-12))
     return {"values": pack(values)}
 
 
@@ -194,11 +194,6 @@ def limited_count(robot: Robot) -> int:
 # ---- as native code
 
 
-def _motion_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    n = of_twist(robot)
-    return {"c": n, "dc": n, "ddc": n, "y": of_unknowns(robot), "quat_0": (4,)}
-
-
 @lru_cache(maxsize=256)
 def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()) -> Compiled:
     """One of the functions of this file as native code.
@@ -217,6 +212,7 @@ def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, option
         shapes = {"row_weights": (*actuators, columns), "force_weights": actuators}
     if function in (weighted_rows, row_gradients):
         shapes |= {"sigma": actuators, "beta": (columns,)}
-    shapes |= _motion_shapes(robot)
+    shapes |= dict.fromkeys(("c", "dc", "ddc"), of_twist(robot))
+    shapes |= {"y": of_unknowns(robot), "quat_0": (4,)}
     # Minimising so long a program takes longer than it saves.
     return compile_function(function, robot, inputs=shapes, options=dict(options), minimised=False)

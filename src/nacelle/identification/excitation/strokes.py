@@ -172,8 +172,8 @@ def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
     durations = shortest_durations(problem, *(np.stack(part) for part in zip(*ways, strict=True)))
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
-    there, back, *transits = (durations / _TRANSIT).tolist()
-    chain = [Span(home, middle, there)] if np.any(home) else []
+    forth, back, *transits = (durations / _TRANSIT).tolist()
+    chain = [Span(home, middle, forth)] if np.any(home) else []
     for stroke, transit in zip(strokes, transits, strict=True):
         chain.append(Span(middle, stroke.start, transit))
         for part in _SPEEDS:

@@ -211,12 +211,6 @@ def _row(robot: Robot) -> tuple[int]:
     return (2 * count + count * (count + 1) // 2,)
 
 
-def servo_rows(q: Array, force: Array, inertia: Array) -> Array:
-    """The controller's rows (N, k) from coordinates, forces (N, actuators) and matrices M_a."""
-    lower = np.tril_indices(q.shape[1])
-    return np.hstack([q, force, inertia[:, lower[0], lower[1]]])
-
-
 @physics(z=of_actuators, q=of_actuators, r=_row, gains=(4,))
 def servo(
     robot: Robot, z: Array, q: Array, r: Array, gains: Array, *, limits: tuple[float, ...]
@@ -234,8 +228,8 @@ def servo(
     count = len(robot.actuators)
     stiffness, damping, filter_rate, period = gains
     off = r[:count] - q
-    turn = 2.0 * math.pi * floor(off / (2.0 * math.pi) + 0.5)
-    e = where(np.array(robot.revolute_actuators, dtype=float), off - turn, off)
+    turns = 2.0 * math.pi * floor(off / (2.0 * math.pi) + 0.5)
+    e = where(np.array(robot.revolute_actuators, dtype=float), off - turns, off)
     rate = filter_rate * (e - z)
     M = np.empty((count, count), dtype=object)
     M[np.tril_indices(count)] = r[2 * count :]
@@ -358,14 +352,15 @@ class Experiment:
     @cached_property
     def _law(self) -> DigitalController:
         """The controller along the reference."""
-        own, reference, w = self.controller, self.reference, 2.0 * math.pi * self.controller.bandwidth
-        limits = tuple(actuator.force if own.limits else math.inf for actuator in self.robot.actuators)
+        loop, reference, w = self.controller, self.reference, 2.0 * math.pi * self.controller.bandwidth
+        limits = tuple(actuator.force if loop.limits else math.inf for actuator in self.robot.actuators)
+        lower = reference.inertia[:, *np.tril_indices(len(limits))]
         return DigitalController(
             servo,
             1.0 / self.rate,
             memory=np.zeros(len(limits)),
-            reference=servo_rows(reference.q, reference.force, reference.inertia),
-            gains=np.array([w * w, 2.0 * own.damping * w, own.filter_rate(self.rate), 1.0 / self.rate]),
+            reference=np.hstack([reference.q, reference.force, lower]),
+            gains=np.array([w * w, 2.0 * loop.damping * w, loop.filter_rate(self.rate), 1.0 / self.rate]),
             options=(("limits", limits),),
         )
 

@@ -71,9 +71,9 @@ class _Builder:
         self.nacelle = self.nacelle_part()
         self.legs = self.leg_parts()
         motions = [description.motion, *(mode.motion for mode in description.modes.values())]
-        named = {name for motion in motions if isinstance(motion, list) for name in motion}
+        coordinates = {name for motion in motions if isinstance(motion, list) for name in motion}
         parts = [self.nacelle, *self.legs]
-        self.graph = graph = BodyGraph(description.nacelle, parts, self.report, named)
+        self.graph = graph = BodyGraph(description.nacelle, parts, self.report, coordinates)
         self.joint_builder = JointBuilder(graph, DriveReader(units, self.report))
         self.tree, self.closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
         self.edges = [*self.tree, *self.closing]
@@ -175,8 +175,8 @@ class _Builder:
             shared=tuple(map(tuple, shared)) if isinstance(shared, list) else shared,
         )
         if isinstance(robot.shared, tuple):
-            for place, message, hint in sharing_faults(robot, robot.shared):
-                self.report(("shared", *place), message, hint)
+            for entry, message, hint in sharing_faults(robot, robot.shared):
+                self.report(("shared", *entry), message, hint)
         return None if self.problems else with_beam_masses(robot)
 
     def members(self, group: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -185,7 +185,7 @@ class _Builder:
         Couplings, which are closures, come after all other joints.
         """
         of, joints = self.graph.group_of.get, self.joints
-        own = tuple(j for j, edge in enumerate(self.tree) if of(edge.successor) == group)
+        joints_of_group = tuple(j for j, edge in enumerate(self.tree) if of(edge.successor) == group)
         touched = [[of(edge.predecessor), of(edge.successor)] for edge in self.closing]
         coupled = [[of(edge.successor) for edge in coupling.edges] for coupling in self.graph.couplings]
         cuts = []
@@ -194,17 +194,17 @@ class _Builder:
             # What touches no leg is the nacelle's; what is coupled is one leg.
             legs = set() if at_point else set(groups) - {None}
             cuts += [j] if group in (legs or {None}) else []
-        return own, tuple(cuts)
+        return joints_of_group, tuple(cuts)
 
     def leg_list(self) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""
         result = []
         for k, name in enumerate(self.graph.leg_names()):
-            own, cuts = self.members(k)
+            joints, cuts = self.members(k)
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
-            bodies = tuple(self.joints[j].successor for j in own)
-            leg = Leg(name, bodies, own, cuts, max(branches, key=abs, default=0))
+            bodies = tuple(self.joints[j].successor for j in joints)
+            leg = Leg(name, bodies, joints, cuts, max(branches, key=abs, default=0))
             result.append(replace(leg, branch=leg.branch * self.branch_sign(leg)))
         return result
 
@@ -218,11 +218,11 @@ class _Builder:
         return mirrored_branch([self.joints[j] for j in leg.joints], closures)
 
     def robot_nacelle(self) -> Nacelle:
-        own, cuts = self.members(None)
-        bodies = (PLATFORM, *(self.joints[j].successor for j in own))
+        joints, cuts = self.members(None)
+        bodies = (PLATFORM, *(self.joints[j].successor for j in joints))
         spec = self.description.nacelle
         kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
-        return Nacelle(kind, bodies, own, cuts)
+        return Nacelle(kind, bodies, joints, cuts)
 
     def check_hanging(self) -> None:
         """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
@@ -246,8 +246,8 @@ class _Builder:
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
-            own = [self.joints[j] for j in (*leg.joints, *leg.closures) if j < len(self.joints)]
-            ends = {body for joint in own for body in (joint.predecessor, joint.successor)}
+            joints = [self.joints[j] for j in (*leg.joints, *leg.closures) if j < len(self.joints)]
+            ends = {body for joint in joints for body in (joint.predecessor, joint.successor)}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
@@ -297,18 +297,18 @@ class _Builder:
         if order is None:
             return tuple(actuators)
         by_name = {a.name: a for a in actuators} | {self.joints[a.joint].name: a for a in actuators}
-        chosen = []
+        in_order = []
         for k, name in enumerate(order):
-            if name in by_name and by_name[name] not in chosen:
-                chosen.append(by_name[name])
+            if name in by_name and by_name[name] not in in_order:
+                in_order.append(by_name[name])
             elif name in by_name:
                 self.report(("actuators", k), f"{name!r} is given twice")
             else:
                 self.report(("actuators", k), f"no actuator is called {name!r}", did_you_mean(name, by_name))
-        missing = [a.name for a in actuators if a not in chosen]
+        missing = [a.name for a in actuators if a not in in_order]
         if missing and not self.problems:
             self.report(("actuators",), f"not in the order: {', '.join(missing)}", "list all of them")
-        return tuple(chosen)
+        return tuple(in_order)
 
     def motion(self, value: str | list[str], path: KeyPath) -> Motion | None:
         try:
@@ -396,9 +396,9 @@ class _Builder:
         leg_names = [leg.name for leg in legs]
         for name, spec in self.description.modes.items():
             path: KeyPath = ("modes", name)
-            own = motion
+            mode_motion = motion
             if spec.motion is not None:
-                own = self.motion(spec.motion, (*path, "motion")) or motion
+                mode_motion = self.motion(spec.motion, (*path, "motion")) or motion
             branch = [0] * len(legs)
             for leg, value in spec.branch.items():
                 if leg not in leg_names:
@@ -412,7 +412,7 @@ class _Builder:
             if spec.reference is not None:
                 pose = self.reference_pose(spec.reference)
                 guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"))
-            result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
+            result.append(Mode(name, mode_motion, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
 
     def reference_pose(self, spec: ReferenceSpec) -> Pose:
@@ -420,11 +420,11 @@ class _Builder:
         R = np.eye(3) if spec.rotation is None or self.graph.at_point else spec.rotation.rotation()
         return Pose(R, np.array(spec.position))
 
-    def guesses(self, given: Mapping[str, Any], path: KeyPath) -> dict[int, tuple[float, ...]]:
+    def guesses(self, written: Mapping[str, Any], path: KeyPath) -> dict[int, tuple[float, ...]]:
         """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
         names = [joint.name for joint in self.joints]
         result = {}
-        for name, value in given.items():
+        for name, value in written.items():
             alike = _called(name, names)
             if not alike:
                 hint = did_you_mean(name, names)

@@ -143,8 +143,8 @@ class _Recorder:
         name = _name(self.paths.get(mark, path), origin.part)
 
         def take(part: int, number: float, quantity: str) -> float:
-            turned = quantity == "angle" and abs(math.remainder(number, _EIGHTH)) < 1e-12
-            if number == 0.0 or turned:
+            is_special_angle = quantity == "angle" and abs(math.remainder(number, _EIGHTH)) < 1e-12
+            if number == 0.0 or is_special_angle:
                 return number
             key = (mark, origin.part, part, quantity)
             if key not in self.places:
@@ -176,12 +176,12 @@ class _Recorder:
                     first.setdefault(tape.nodes[k][1], group)
             start += size
         used = sorted(first, key=lambda k: (GROUPS.index(first[k]), k))
-        place = {k: position for position, k in enumerate(used)}
+        position_of = {k: position for position, k in enumerate(used)}
         names = _different([self.names[k] for k in used])
         flat = tuple(name for group in groups for name in layout[group])
         inputs, outputs = (Variable("numbers", (len(used),)),), (Variable("entries", (len(flat),)),)
         program = linear("numbers", tape, inputs, outputs, roots)
-        code = tuple((op, place[k[0]]) if op == "input" else (op, *k) for op, *k in program.code)
+        code = tuple((op, position_of[k[0]]) if op == "input" else (op, *k) for op, *k in program.code)
         values = tuple(self.values[k] for k in used)
         return Record(names, tuple(first[k] for k in used), values, flat, replace(program, code=code))
 
@@ -205,8 +205,8 @@ def _leaves(node: Node, path: KeyPath) -> Iterator[tuple[KeyPath, Node]]:
             yield from _leaves(below, (*path, key))
     elif isinstance(node.value, list):
         for k, below in enumerate(node.value):
-            own = below.value.get("name") if isinstance(below.value, dict) else None
-            step = own.value if own is not None and isinstance(own.value, str) else k
+            name = below.value.get("name") if isinstance(below.value, dict) else None
+            step = name.value if name is not None and isinstance(name.value, str) else k
             yield from _leaves(below, (*path, step))
     else:
         yield path, node
@@ -219,8 +219,8 @@ def _name(path: KeyPath, part: int) -> str:
         leg = steps[1] if isinstance(steps[1], str) else f"legs[{steps[1]}]"
         steps = steps[3:] if steps[2] == "table" else [leg, *(step for step in steps[2:] if step != "with")]
     *front, last = steps
-    listed = front[-1:] in (["angles"], ["stiffness"])
-    step = _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and not listed else str(last)
+    in_list = front[-1:] in (["angles"], ["stiffness"])
+    step = _XYZ[last] if isinstance(last, int) and last < len(_XYZ) and not in_list else str(last)
     return ".".join([*map(str, front), step, *([str(part + 1)] if part >= 0 else [])])
 
 
@@ -228,6 +228,6 @@ def _different(names: list[str]) -> tuple[str, ...]:
     """Number names that are there already."""
     result: list[str] = []
     for name in names:
-        same = sum(other == name or other.startswith(f"{name}#") for other in result)
+        same = sum(earlier == name or earlier.startswith(f"{name}#") for earlier in result)
         result.append(f"{name}#{same + 1}" if same else name)
     return tuple(result)

@@ -81,8 +81,8 @@ def alignment(spec: JointSpec | EndSpec) -> Array:
 
 def draft_joint(name: str, spec: JointSpec, path: KeyPath) -> JointDraft:
     """Draft a joint that is written by itself."""
-    turn = Pose(alignment(spec), np.zeros(3))
-    frames = spec.at.pose() @ turn, spec.child_at.pose() @ turn
+    axes = Pose(alignment(spec), np.zeros(3))
+    frames = spec.at.pose() @ axes, spec.child_at.pose() @ axes
     return JointDraft(name, spec.kind(), (spec.parent, spec.child), frames, spec, path)
 
 
@@ -132,16 +132,16 @@ def add_joint(chain: ChainDraft, name: str, spec: JointSpec, path: KeyPath, *, c
     bodies, frames = [parent, *between, end], [draft.frames[0], *(still for _ in between)]
     behind = still if closes else draft.frames[1]
     for k, single in enumerate(series):
-        turn = Pose(frame_with_z(single.axis), np.zeros(3))
-        ends = frames[k] @ turn, (behind if single is series[-1] else still) @ turn
+        axes = Pose(frame_with_z(single.axis), np.zeros(3))
+        ends = frames[k] @ axes, (behind if single is series[-1] else still) @ axes
         chain.joints.append(
             JointDraft(single.name, single.kind, (bodies[k], bodies[k + 1]), ends, single.drive, path)
         )
     follows = {name: SiNumber(ratio)}
     chain.couplings.append(CouplingDraft(coupling, series[-1].name, follows, SiNumber(0.0), path))
     if closes:
-        held = (still, draft.frames[1])
-        chain.closures.append(JointDraft(end, JointKind.FIXED, (end, child), held, DriveSpec(), path))
+        end_frames = (still, draft.frames[1])
+        chain.closures.append(JointDraft(end, JointKind.FIXED, (end, child), end_frames, DriveSpec(), path))
 
 
 class SiNumber(float):
@@ -187,18 +187,18 @@ def _draft_elements(leg: LegSpec, chain: ChainDraft, path: KeyPath) -> None:
     end = leg.end
     if end is not None:
         R = np.eye(3) if end.rotation is None else end.rotation.rotation()
-        turn = Pose(alignment(end), np.zeros(3))
-        frames = Pose(R, start) @ turn, end.child_at.pose() @ turn
-        place = (*path, "end")
-        chain.closures.append(JointDraft("end", end.kind(), (parent, end.child or ""), frames, end, place))
+        axes = Pose(alignment(end), np.zeros(3))
+        frames = Pose(R, start) @ axes, end.child_at.pose() @ axes
+        end_path = (*path, "end")
+        chain.closures.append(JointDraft("end", end.kind(), (parent, end.child or ""), frames, end, end_path))
 
 
 def _draft_element(
     element: ElementSpec, parent: str, at: Array, chain: ChainDraft, path: KeyPath
 ) -> tuple[str, Array]:
     """Draft one element; give the body of its end point and the end point in it."""
-    E, kind, turn = _element_frame(element, path)
-    align, along_x = Pose(turn, np.zeros(3)), Pose(frame_with_z(_X), np.zeros(3))
+    E, kind, R_joint = _element_frame(element, path)
+    align, along_x = Pose(R_joint, np.zeros(3)), Pose(frame_with_z(_X), np.zeros(3))
 
     def add(
         role: str, kind: JointKind, parent: str, child: str, drive: DriveSpec | None, *frames: Pose

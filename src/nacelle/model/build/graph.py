@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 from nacelle.errors import did_you_mean
 from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
@@ -14,6 +16,7 @@ from nacelle.model.description.description import LegSpec, NacelleSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
+_Node = TypeVar("_Node", bound=Hashable)
 # Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
 GROUND = "ground"
 # A mechanism of more bodies than this is no robot, and its checks would take long.
@@ -67,6 +70,23 @@ class BodyDraft:
 def full_name(edge: Edge | CouplingEdges) -> str:
     """Name of a joint or a coupling, with its leg's: "leg1.knee"."""
     return edge.part.full_name(edge.draft.name)
+
+
+def connected_components(nodes: Sequence[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
+    """The components into which pairs connect some nodes; nodes and components in the given order.
+
+    Args:
+        nodes: bodies by their names or indices.
+        pairs: nodes that are connected; pairs with others do not count.
+    """
+    component = {node: [node] for node in nodes}
+    for first, second in pairs:
+        if first in component and second in component and component[first] is not component[second]:
+            component[first] += component[second]
+            component |= dict.fromkeys(component[second], component[first])
+    order = {node: k for k, node in enumerate(nodes)}
+    different = {id(members): sorted(members, key=order.__getitem__) for members in component.values()}
+    return sorted(different.values(), key=lambda members: order[members[0]])
 
 
 class BodyGraph:
@@ -134,8 +154,8 @@ class BodyGraph:
             return part.full_name(name)
         if name == "base" or name in self.bodies:
             return name
-        own = list(part.chain.bodies) if part.spec is not None else []
-        names = dict.fromkeys([*own, "base", *self.bodies])
+        names_in_part = list(part.chain.bodies) if part.spec is not None else []
+        names = dict.fromkeys([*names_in_part, "base", *self.bodies])
         self.report(path, f"no body is called {name!r}", did_you_mean(name, names))
         return None
 
@@ -161,13 +181,13 @@ class BodyGraph:
 
     def coupling(self, part: DescribedPart, draft: CouplingDraft) -> CouplingEdges | None:
         """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
-        named = {full_name(edge): edge for edge in self.edges}
-        own = {edge.draft.name: edge for edge in self.edges if edge.part is part}
+        by_full_name = {full_name(edge): edge for edge in self.edges}
+        by_name = {edge.draft.name: edge for edge in self.edges if edge.part is part}
         edges = []
         for name in (draft.joint, *draft.ratios):
-            edge = own.get(name, named.get(name))
+            edge = by_name.get(name, by_full_name.get(name))
             if edge is None:
-                hint = did_you_mean(name, dict.fromkeys([*own, *named]))
+                hint = did_you_mean(name, dict.fromkeys([*by_name, *by_full_name]))
                 self.report(draft.path, f"no joint is called {name!r}", hint)
                 return None
             if edge.draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
@@ -197,10 +217,10 @@ class BodyGraph:
             if edge.closes:
                 continue
             if edge.successor in parent:
-                other = parent[edge.successor].draft.name
+                first = parent[edge.successor].draft.name
                 self.report(
                     (*edge.draft.path, "child"),
-                    f"{edge.successor!r} is placed twice, by {other!r} and by {edge.draft.name!r}",
+                    f"{edge.successor!r} is placed twice, by {first!r} and by {edge.draft.name!r}",
                     "write the second joint under closures",
                 )
                 continue
@@ -210,10 +230,10 @@ class BodyGraph:
             if name != main and name not in parent and not self.faults:
                 self.report(body.path, f"no joint places the body {name!r}", "give a joint with it as child")
         order: list[Edge] = []
-        placed = {"base", main}
+        reached = {"base", main}
         waiting = list(parent.values())
         while waiting and not self.faults:
-            ready = [edge for edge in waiting if edge.predecessor in placed]
+            ready = [edge for edge in waiting if edge.predecessor in reached]
             if not ready:
                 ring = ", ".join(edge.draft.name for edge in waiting)
                 self.report(
@@ -223,7 +243,7 @@ class BodyGraph:
                 )
                 break
             order += ready
-            placed |= {edge.successor for edge in ready}
+            reached |= {edge.successor for edge in ready}
             waiting = [edge for edge in waiting if edge not in ready]
         return order
 
@@ -233,27 +253,14 @@ class BodyGraph:
         Couplings join components, too.
         """
         names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
-        root = {name: name for name in names}
-
-        def find(name: str) -> str:
-            while root[name] != name:
-                name = root[name]
-            return name
-
-        for edge in self.edges:
-            # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
-            at_point = self.at_point and edge.part.spec is None
-            if edge.predecessor in root and edge.successor in root and not at_point:
-                root[find(edge.successor)] = find(edge.predecessor)
+        # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
+        joining = [edge for edge in self.edges if not (self.at_point and edge.part.spec is None)]
+        pairs = [(edge.predecessor, edge.successor) for edge in joining]
         for coupling in self.couplings:
             # What is coupled is one leg.
-            coupled = [edge.successor for edge in coupling.edges if edge.successor in root]
-            for body in coupled[1:]:
-                root[find(body)] = find(coupled[0])
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(find(name), []).append(name)
-        return list(groups.values())
+            coupled = [edge.successor for edge in coupling.edges if edge.successor in names]
+            pairs += pairwise(coupled)
+        return connected_components(names, pairs)
 
     @cached_property
     def joint_names(self) -> list[str]:
@@ -279,9 +286,9 @@ class BodyGraph:
         """
         if not self.has_nacelle or self.at_point:
             return not self.has_nacelle
-        own = set(group)
-        touching = [edge for edge in self.edges if edge.successor in own or edge.predecessor in own]
-        ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - own
+        members = set(group)
+        touching = [edge for edge in self.edges if edge.successor in members or edge.predecessor in members]
+        ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - members
         if "base" not in ends:
             return bool(ends)
         return ends == {"base"} and any(
@@ -290,10 +297,10 @@ class BodyGraph:
 
     def leg_names(self) -> list[str]:
         """Name each component after the leg or legs in which it was written."""
-        written = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in self.groups]
+        leg_lists = [list(dict.fromkeys(body.split(".")[0] for body in group)) for group in self.groups]
         result = []
-        for k, names in enumerate(written):
-            same = [j for j, other in enumerate(written) if other == names]
+        for k, names in enumerate(leg_lists):
+            same = [j for j, names_of_other in enumerate(leg_lists) if names_of_other == names]
             name = "-".join(names)
             result.append(f"{name}-{same.index(k) + 1}" if len(same) > 1 else name)
         return result

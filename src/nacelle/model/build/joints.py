@@ -83,11 +83,11 @@ class JointBuilder:
         kinds = {(True, True): "number", (False, False): "number", (False, True): "lead"}
         terms = [(number[full_name(first)], 1.0)]
         for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
-            place = (*path, "follows", name)
+            ratio_path = (*path, "follows", name)
             kind = kinds.get((rotates[0], turns), "gear ratio per length")
-            ratio = written if isinstance(written, SiNumber) else self.read.ratio(written, kind, place)
+            ratio = written if isinstance(written, SiNumber) else self.read.ratio(written, kind, ratio_path)
             if ratio == 0.0:
-                self.read.report(place, "the ratio is zero", "leave the joint out")
+                self.read.report(ratio_path, "the ratio is zero", "leave the joint out")
             terms.append((number[full_name(edge)], -float(ratio)))
         offset = 0.0
         if not isinstance(draft.offset, SiNumber):
@@ -104,13 +104,13 @@ class JointBuilder:
             guess: another guess than its own, as written, and where that is.
         """
         draft, part = edge.draft, edge.part
-        written = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
-        joint, actuator = self.read.drive(draft.drive, written, draft.path)
+        written_kind = JointKind.PLANAR_SPHERICAL if kind is JointKind.SPHERICAL_PLANAR else kind
+        joint, actuator = self.read.drive(draft.drive, written_kind, draft.path)
         if guess is None and part.spec is not None and draft.name in part.spec.guess:
             guess = Entry(part.spec.guess[draft.name], (*part.path, "guess", draft.name))
         if guess is not None:
-            joint = replace(joint, guess=self.read.guess(guess.value, written, guess.path))
-        if kind is not written:
+            joint = replace(joint, guess=self.read.guess(guess.value, written_kind, guess.path))
+        if kind is not written_kind:
             joint = with_other_order(joint)
         return Drive(joint if part.placement.mirror is None else mirrored_axes(joint), actuator)
 
@@ -123,8 +123,8 @@ class JointBuilder:
             self.read.report(
                 (*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at"
             )
-        own = (drive.active, drive.actuator, drive.friction, drive.spring, drive.stop, drive.rotor_inertia)
-        if any(own):
+        forces = (drive.active, drive.actuator, drive.friction, drive.spring, drive.stop, drive.rotor_inertia)
+        if any(forces):
             self.read.report(
                 draft.path,
                 "a joint on a point has no drive and no friction of its own",
@@ -149,7 +149,7 @@ class JointBuilder:
 
     def springs(self, description: Description, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
         """Springs between bodies, these by their numbers."""
-        made = []
+        springs = []
         for part, name, spec, ends in self._between("springs", description):
             points = [
                 self.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p
@@ -157,8 +157,8 @@ class JointBuilder:
             ]
             numbers = (spec.stiffness, spec.length, spec.damping)
             bodies = (index[ends[0]], index[ends[1]])
-            made.append(LineSpring(name, bodies, (points[0], points[1]), *map(plain_or_recorded, numbers)))
-        return tuple(made)
+            springs.append(LineSpring(name, bodies, (points[0], points[1]), *map(plain_or_recorded, numbers)))
+        return tuple(springs)
 
     def dampers(self, description: Description, index: Mapping[str, int]) -> tuple[Damper, ...]:
         """Angular dampers between bodies, these by their numbers."""
@@ -171,17 +171,17 @@ class JointBuilder:
         self, description: Description, index: Mapping[str, int]
     ) -> tuple[TorsionSpring, ...]:
         """Torsion springs between bodies, these by their numbers, z of their frames along the axis."""
-        made = []
+        springs = []
         for part, name, spec, ends in self._between("torsion_springs", description):
-            along = frame_with_z(pack(spec.axis))
+            R_axis = frame_with_z(pack(spec.axis))
             first, second = (
-                self._turned(part, along if turn is None else turn.rotation() @ along, body)
-                for turn, body in zip(spec.rotations, ends, strict=True)
+                self._turned(part, R_axis if rotation is None else rotation.rotation() @ R_axis, body)
+                for rotation, body in zip(spec.rotations, ends, strict=True)
             )
             stiffness = tuple(plain_or_recorded(k) for k in spec.stiffness)
             bodies, rest = (index[ends[0]], index[ends[1]]), plain_or_recorded(spec.rest)
-            made.append(TorsionSpring(name, bodies, (first, second), stiffness, rest))
-        return tuple(made)
+            springs.append(TorsionSpring(name, bodies, (first, second), stiffness, rest))
+        return tuple(springs)
 
     def _turned(self, part: DescribedPart, R: Array, body: str) -> Array:
         """Axes (3, 3) in the frame of their body, placed and mirrored as those of a joint that turns are."""
@@ -194,13 +194,13 @@ class JointBuilder:
         for part in (self.graph.nacelle, *self.graph.legs):
             owner: Any = part.spec or description
             for name, spec in getattr(owner, key).items():
-                place: KeyPath = (*(part.path if part.spec else ()), key, name, "between")
+                entry_path: KeyPath = (*(part.path if part.spec else ()), key, name, "between")
                 first, second = (
-                    self.graph.resolve(part, body, (*place, k)) for k, body in enumerate(spec.between)
+                    self.graph.resolve(part, body, (*entry_path, k)) for k, body in enumerate(spec.between)
                 )
                 if first is None or second is None:
                     continue
                 if first == second:
                     word = key.removesuffix("s").replace("_", " ")
-                    self.graph.report(place, f"both ends of the {word} are on one body", "name two")
+                    self.graph.report(entry_path, f"both ends of the {word} are on one body", "name two")
                 yield part, part.full_name(name), spec, (first, second)

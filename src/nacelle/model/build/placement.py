@@ -97,8 +97,8 @@ def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
         at = R.get(joint.predecessor, np.eye(3)) @ joint.frame_predecessor.R.astype(float)
         R[joint.successor] = at @ joint.frame_successor.R.T.astype(float)
         for primitive in joint.primitives:
-            own = at.T if primitive is Primitive.SPHERICAL else [at[:, primitive.axis]]
-            axes[primitive.is_rotation] += list(own)
+            directions = at.T if primitive is Primitive.SPHERICAL else [at[:, primitive.axis]]
+            axes[primitive.is_rotation] += list(directions)
             flips += not primitive.is_rotation and joint.kind is not JointKind.PRISMATIC
     turns, slides = (np.reshape(axes[key], (-1, 3)) for key in (True, False))
     in_plane = np.linalg.matrix_rank(turns, tol=_ALONG) < 2 if len(turns) else True
@@ -158,9 +158,9 @@ def placed_beam(spec: FlexibleSpec, mirror: Array | None) -> dict[str, Any] | No
         if key in data:
             data[key] = tuple(float(v) + 0.0 for v in M @ np.array(data[key], dtype=float))
     tips = {} if spec.tips is None else {"from": spec.tips.start, "to": spec.tips.end}
-    placed = {
+    masses = {
         key: tuple(float(v) + 0.0 for v in transform_parameters(M, np.zeros(3), tip.ten()))
         for key, tip in tips.items()
         if tip is not None
     }
-    return (data | ({"tips": placed} if placed else {})) or None
+    return (data | ({"tips": masses} if masses else {})) or None

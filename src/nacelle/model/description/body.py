@@ -276,7 +276,7 @@ class InertialSpec(Strict):
             raise_at("first_moment", "the centre of mass is more than 1000 km away", "check the units")
         ten = self.ten()
         if not is_recorded(ten):  # a sample of numbers need not be a body that there can be
-            raise_all([(("inertia",), words, "check units and axes") for words in inertia_faults(ten)])
+            raise_all([(("inertia",), message, "check units and axes") for message in inertia_faults(ten)])
         return self
 
     def ten(self) -> Array:

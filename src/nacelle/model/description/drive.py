@@ -122,8 +122,8 @@ class DriveSpec(Strict):
     def of_axis(self, k: int) -> DriveSpec:
         """What a passive joint of several axes has along its axis k, as of a joint with this axis alone."""
 
-        def entry(listed: list[Any] | None) -> Any:
-            return None if listed is None else listed[k]
+        def entry(entries: list[Any] | None) -> Any:
+            return None if entries is None else entries[k]
 
         # One friction for all axes is written once.
         alike = self.friction is not None and len(self.friction) == 1
@@ -167,7 +167,7 @@ class Drive(NamedTuple):
 
 
 def check_drive(
-    spec: DriveSpec, kind: JointKind, info: ValidationInfo, *place: str, word: str | None = None
+    spec: DriveSpec, kind: JointKind, info: ValidationInfo, *keys: str, word: str | None = None
 ) -> None:
     """Inside a validator: read all quantities of a joint and raise what is wrong, all at once.
 
@@ -175,16 +175,16 @@ def check_drive(
         spec: what the joint has beside its geometry.
         kind: in whose coordinates that is written.
         info: of the validator.
-        place: where the joint is.
+        keys: where the joint is.
         word: what faults call the joint; its kind if None.
     """
     faults: list[tuple[KeyPath, str, str]] = []
 
     def report(path: KeyPath, message: str, hint: str) -> None:
-        named = message if word is None else message.replace(f"{kind} joint", f"{word} joint")
-        faults.append((path, named, hint))
+        renamed = message if word is None else message.replace(f"{kind} joint", f"{word} joint")
+        faults.append((path, renamed, hint))
 
-    DriveReader(units_of(info), report).drive(spec, kind, place)
+    DriveReader(units_of(info), report).drive(spec, kind, keys)
     raise_all(faults)
 
 
@@ -244,17 +244,19 @@ class DriveReader:
         )
         # Limits of the actuator are those of the joint, where this has none of its own.
         ends, numbers = joint.limits, {"position": joint.limits[0]} if single else {}
-        own: dict[str, Any] = {}
+        joint_numbers: dict[str, Any] = {}
         if single and spec.actuator is not None:
-            own, numbers = self.actuator(spec, spec.actuator, joint, path)
+            joint_numbers, numbers = self.actuator(spec, spec.actuator, joint, path)
             ends = ends if spec.limits is not None else (numbers["position"],)
         elif single or kind is JointKind.SPHERICAL:
             rotates = kind is not JointKind.PRISMATIC
-            own["rotor_inertia"] = self.rotor_inertia(spec.rotor_inertia, rotates, (*path, "rotor_inertia"))
+            joint_numbers["rotor_inertia"] = self.rotor_inertia(
+                spec.rotor_inertia, rotates, (*path, "rotor_inertia")
+            )
         stops = self.stops(spec, kind, ends, (*path, "stop"))
         if single and joint.limits == (UNBOUNDED,):
-            own["limits"] = (numbers["position"],)
-        return Drive(replace(joint, stops=stops, **own), numbers)
+            joint_numbers["limits"] = (numbers["position"],)
+        return Drive(replace(joint, stops=stops, **joint_numbers), numbers)
 
     def friction(
         self, spec: DriveSpec, kind: JointKind, path: KeyPath
@@ -286,15 +288,15 @@ class DriveReader:
         scale = 0.0 if spec.scale is None else self.along(axis, "speed", spec.scale, (*path, "scale"))
         terms = []
         for basis, linear in _FRICTION.items():
-            value, place = getattr(spec, basis), (*path, basis)
+            value, at = getattr(spec, basis), (*path, basis)
             if value is None:
                 continue
-            number = self.along(axis, linear, value, place)
+            number = self.along(axis, linear, value, at)
             if number < 0.0 and basis not in ("constant", "stribeck"):
-                self.report(place, f"friction must not push: {number:g} is negative", "")
+                self.report(at, f"friction must not push: {number:g} is negative", "")
             if basis in _NEEDS_SCALE and not scale > 0.0:
                 rate = QUANTITIES[axis_quantity("speed", angular=axis.is_rotation)]
-                self.report(place, f"{basis} needs a rate at which it bends", f"write scale: {rate.example}")
+                self.report(at, f"{basis} needs a rate at which it bends", f"write scale: {rate.example}")
             own_scale = scale if basis in _NEEDS_SCALE else 0.0
             terms.append(FrictionTerm(basis.replace("_", "-"), number, own_scale))
         return tuple(terms)
@@ -312,8 +314,8 @@ class DriveReader:
         if entries is None:
             return (None,) * len(axes)
         return tuple(
-            None if entry is None else self.spring(entry, axis, place)
-            for axis, entry, place in zip(axes, entries, _places(path, len(axes)), strict=True)
+            None if entry is None else self.spring(entry, axis, at)
+            for axis, entry, at in zip(axes, entries, _places(path, len(axes)), strict=True)
         )
 
     def spring(self, spec: SpringSpec, axis: Primitive, path: KeyPath) -> Spring:
@@ -338,8 +340,8 @@ class DriveReader:
             )
             return ()
         return tuple(
-            None if entry is None else self.stop(entry, axis, pair, place)
-            for axis, entry, pair, place in zip(axes, entries, limits, _places(path, len(axes)), strict=True)
+            None if entry is None else self.stop(entry, axis, pair, at)
+            for axis, entry, pair, at in zip(axes, entries, limits, _places(path, len(axes)), strict=True)
         )
 
     def stop(self, spec: StopSpec, axis: Primitive, limits: Interval, path: KeyPath) -> Stop | None:
@@ -351,8 +353,8 @@ class DriveReader:
             self.report(path, "an end stop without limits", "limits say where it is: limits: [lower, upper]")
         stiffness = self.along(axis, "stiffness", spec.stiffness, (*path, "stiffness"), 1.0)
         if not stiffness > 0.0:
-            words = f"the stiffness of an end stop is above zero, not {stiffness:g}"
-            self.report((*path, "stiffness"), words, "")
+            message = f"the stiffness of an end stop is above zero, not {stiffness:g}"
+            self.report((*path, "stiffness"), message, "")
             return None
         damping = 0.0
         if spec.damping is not None:
@@ -398,8 +400,8 @@ class DriveReader:
         expected = sum(axis.nq for axis in axes)
         values = list(value) if isinstance(value, list | tuple) else [value]
         if len(values) != expected:
-            words = ", ".join(_AXIS_WORDS[axis] for axis in axes) or "none"
-            self.report(path, f"{len(values)} numbers for a {kind} joint, expected {expected}", words)
+            labels = ", ".join(_AXIS_WORDS[axis] for axis in axes) or "none"
+            self.report(path, f"{len(values)} numbers for a {kind} joint, expected {expected}", labels)
             return neutral(kind)
         result: list[float] = []
         for axis in axes:
@@ -428,26 +430,26 @@ class DriveReader:
         ratio, screw = self.gear_ratio(actuator, joint.kind, path)
         # The motor of a screw rotates, what it drives does not.
         motor = Primitive.RZ if screw else axis
-        own = {
+        own_numbers = {
             "gear_ratio": ratio,
             "rotor_inertia": self.rotor_inertia(rotor.value, motor.is_rotation, rotor.path),
             "drive_stiffness": self.positive(axis, "stiffness", actuator.stiffness, path, "stiffness"),
             "drive_damping": self.positive(axis, "damping", actuator.damping, path, "damping"),
         }
-        constant, place = actuator.torque_constant, (*path, "limits")
+        constant, limits_path = actuator.torque_constant, (*path, "limits")
         numbers: dict[str, Any] = {
             "encoder_zero": self.along(axis, "length", actuator.encoder.zero, (*path, "encoder", "zero")),
             "encoder_sign": actuator.encoder.sign,
-            "position": self.limits(limits.position, joint.kind, (*place, "position"))[0],
-            "speed": self.positive(axis, "speed", limits.speed, place, "speed", math.inf),
-            "force": self.positive(axis, "force", limits.force, place, "force", math.inf),
+            "position": self.limits(limits.position, joint.kind, (*limits_path, "position"))[0],
+            "speed": self.positive(axis, "speed", limits.speed, limits_path, "speed", math.inf),
+            "force": self.positive(axis, "force", limits.force, limits_path, "force", math.inf),
             "torque_constant": self.positive(motor, "force constant", constant, path, "torque_constant"),
         }
         if limits.position is None:
             numbers["position"] = joint.limits[0]
         if actuator.damping is not None and actuator.stiffness is None:
             self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
-        return own, numbers
+        return own_numbers, numbers
 
     def ratio(self, value: Any, kind: str, path: KeyPath) -> float:
         """Read a ratio of two joints: a number, "1:50" or "3/4", or with its unit where that has one."""

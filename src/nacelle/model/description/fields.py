@@ -66,9 +66,9 @@ def raise_at(key: str, message: str, hint: str = "") -> None:
 
 def one_of(model: BaseModel, *names: str) -> None:
     """Demand exactly one of several keys."""
-    given = [name for name in names if getattr(model, name) is not None]
-    if len(given) != 1:
-        number = "none is given" if not given else " and ".join(given) + " are given"
+    present = [name for name in names if getattr(model, name) is not None]
+    if len(present) != 1:
+        number = "none is given" if not present else " and ".join(present) + " are given"
         raise fault(f"exactly one of {', '.join(names)} is needed, {number}")
 
 
@@ -84,12 +84,12 @@ class Strict(BaseModel):
         try:
             return handler(data)
         except ValidationError as errors:
-            listed = errors.errors(include_url=False)
-            if all(error["type"] == "nacelle" for error in listed):
+            faults = errors.errors(include_url=False)
+            if all(error["type"] == "nacelle" for error in faults):
                 raise  # by a mapping inside: nothing to add
-            unknown = [k for k, error in enumerate(listed) if error["type"] == "extra_forbidden"]
+            unknown = [k for k, error in enumerate(faults) if error["type"] == "extra_forbidden"]
             suggest = set(unknown[:_SUGGESTIONS])
-            details = [cls._detail(error, k in suggest) for k, error in enumerate(listed)]
+            details = [cls._detail(error, k in suggest) for k, error in enumerate(faults)]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod
@@ -223,11 +223,11 @@ def _scalar_type(kind: str, lowest: float = -math.inf, *, positive: bool = False
 
 def _read_polynomial(value: Any, info: ValidationInfo) -> tuple[float, ...]:
     """Read the stiffness of a torsion spring: a quantity, or a list of them by degree."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    if not listed:
+    entries = value if isinstance(value, list | tuple) else [value]
+    if not entries:
         raise fault("expected at least one coefficient", f"write {torsion_stiffness(1).example!r}")
     units = units_of(info)
-    return tuple(read(entry, torsion_stiffness(k), units) for k, entry in enumerate(listed, start=1))
+    return tuple(read(entry, torsion_stiffness(k), units) for k, entry in enumerate(entries, start=1))
 
 
 def _vector_type(kind: str, length: int) -> Any:

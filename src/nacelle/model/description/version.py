@@ -123,7 +123,7 @@ def _new_in(data: Any) -> Iterator[tuple[New, KeyPath]]:
         rest = new.path[1:] if anywhere else new.path
         for path, mapping in mappings if anywhere else mappings[:1]:
             if rest[0] in mapping:
-                yield from ((new, place) for place, value in _at(mapping, rest, path) if new.value(value))
+                yield from ((new, at) for at, value in _at(mapping, rest, path) if new.value(value))
 
 
 def _mappings(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:

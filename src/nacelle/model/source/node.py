@@ -135,6 +135,11 @@ class Source:
         return Problem(self.file, mark.line, mark.column, path_text(path), message, hint, severity)
 
 
+def file_error(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
+    """An error of a file, at its place; a line without a column is meant from its beginning."""
+    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])
+
+
 def path_text(path: KeyPath) -> str:
     """Write a path as legs[0].joints.knee."""
     text = ""

@@ -144,7 +144,7 @@ class Expander(Substitution):
         return None
 
     def scope(
-        self, template: Node, given: Mapping[str, GivenParameter], path: KeyPath, mark: Mark
+        self, template: Node, values: Mapping[str, GivenParameter], path: KeyPath, mark: Mark
     ) -> dict[str, Node]:
         """Values of a template's parameters: as given, or the defaults."""
         assert isinstance(template.value, dict)
@@ -154,12 +154,12 @@ class Expander(Substitution):
             declared = {}
         scope = dict(self.constants)
         for name, default in declared.items():
-            if name not in given and default.value is None:
+            if name not in values and default.value is None:
                 hint = f"write {name}: ..."
                 self.report(path, f"the template's parameter {name!r} is not given", hint, mark)
-            value = given[name].value if name in given else default
+            value = values[name].value if name in values else default
             scope[name] = self.substitute(value, self.constants, (*path, name))
-        for name, (_, own_path, own_mark) in given.items():
+        for name, (_, own_path, own_mark) in values.items():
             if name not in declared:
                 hint = did_you_mean(name, [*declared, *_OWN_KEYS])
                 self.report(own_path, f"the template has no parameter {name!r}", hint, own_mark)
@@ -171,8 +171,8 @@ class Expander(Substitution):
         template = self.template(node, "template", path)
         if template is None:
             return []
-        own = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
-        return [self.instance(template, own, node, self.given(node, path), path)]
+        own_keys = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
+        return [self.instance(template, own_keys, node, self.given(node, path), path)]
 
     def given(self, node: Node, path: KeyPath) -> dict[str, GivenParameter]:
         """Parameters under the key `with` of a leg."""
@@ -189,9 +189,9 @@ class Expander(Substitution):
     def instance(
         self,
         template: Node,
-        own: Mapping[str, Node],
+        own_keys: Mapping[str, Node],
         node: Node,
-        given: Mapping[str, GivenParameter],
+        values: Mapping[str, GivenParameter],
         path: KeyPath,
         overrides: Sequence[tuple[KeyPath, Node]] = (),
     ) -> Node:
@@ -200,17 +200,17 @@ class Expander(Substitution):
         Then its overrides, in order, are merged into it.
         """
         assert isinstance(template.value, dict)
-        scope = self.scope(template, given, path, node.mark)
+        scope = self.scope(template, values, path, node.mark)
         items = {k: n for k, n in template.value.items() if k != "parameters"}
         keys = dict(template.keys)
-        for key, value in own.items():
+        for key, value in own_keys.items():
             if key != "override":
                 items[key] = value
                 keys[key] = node.keys.get(key) or (value.mark if value.mark.line else node.mark)
         leg = self.leg(Node(items, node.mark, keys), scope, path)
-        changes = [own["override"]] if "override" in own else []
-        for place, change in [((*path, "override"), change) for change in changes] + list(overrides):
-            leg = self.overridden(leg, self.substitute(change, scope, place), place)
+        changes = [own_keys["override"]] if "override" in own_keys else []
+        for change_path, change in [((*path, "override"), change) for change in changes] + list(overrides):
+            leg = self.overridden(leg, self.substitute(change, scope, change_path), change_path)
         return leg
 
     def repeat(self, node: Node, path: KeyPath) -> list[Node]:
@@ -241,28 +241,30 @@ class Expander(Substitution):
             prefix = "leg"
         shared = self.given(node, path)
         rows = [self.row(node, lists, k, number, path) for k in range(number)]
-        for k, (own, _, _) in enumerate(rows):
-            own.setdefault("name", Node(f"{prefix}{k + 1}", node.mark))
-        changes = self.overrides(node, [str(own["name"].value) for own, _, _ in rows], path)
+        for k, (own_keys, _, _) in enumerate(rows):
+            own_keys.setdefault("name", Node(f"{prefix}{k + 1}", node.mark))
+        changes = self.overrides(node, [str(own_keys["name"].value) for own_keys, _, _ in rows], path)
         legs = []
-        for own, given, place in rows:
-            mine = changes.get(str(own["name"].value), [])
-            legs.append(self.instance(template, own, place, {**shared, **given}, path, mine))
+        for own_keys, values, row_node in rows:
+            own_changes = changes.get(str(own_keys["name"].value), [])
+            legs.append(self.instance(template, own_keys, row_node, {**shared, **values}, path, own_changes))
         return legs
 
     def overrides(self, node: Node, names: list[str], path: KeyPath) -> dict[str, list[tuple[KeyPath, Node]]]:
         """What the legs of a repeat have otherwise than its template, by name, each with its path."""
         assert isinstance(node.value, dict)
-        place = (*path, "override")
+        override_path = (*path, "override")
         changes = node.value.get("override", Node({}))
         if not isinstance(changes.value, dict):
-            self.report(place, "override is a mapping of legs to what differs", "{leg3: {joints: ...}}")
+            self.report(
+                override_path, "override is a mapping of legs to what differs", "{leg3: {joints: ...}}"
+            )
             return {}
         for name in changes.value:
             if name not in names:
                 hint = did_you_mean(name, names)
-                self.report((*place, name), f"no leg of this repeat is called {name!r}", hint)
-        return {name: [((*place, name), change)] for name, change in changes.value.items()}
+                self.report((*override_path, name), f"no leg of this repeat is called {name!r}", hint)
+        return {name: [((*override_path, name), change)] for name, change in changes.value.items()}
 
     def leg_count(self, node: Node, lists: Mapping[str, list[Node]], path: KeyPath) -> int | None:
         """How many legs a repeat makes."""
@@ -278,8 +280,8 @@ class Expander(Substitution):
             self.report(path, "how many legs?", "give count, angles, placements or table")
             return None
         if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{key}: {length}" for key, length in lengths.items())
-            self.report(path, f"the lists differ in length ({listed})", "one entry a leg in each")
+            lengths_text = ", ".join(f"{key}: {length}" for key, length in lengths.items())
+            self.report(path, f"the lists differ in length ({lengths_text})", "one entry a leg in each")
             return None
         number = next(iter(lengths.values()))
         if number > MAX_LEGS:
@@ -291,30 +293,30 @@ class Expander(Substitution):
         self, node: Node, lists: Mapping[str, list[Node]], k: int, number: int, path: KeyPath
     ) -> tuple[dict[str, Node], dict[str, GivenParameter], Node]:
         """Own keys and parameters of the k-th of the repeated legs, and the node that gives them."""
-        own: dict[str, Node] = {}
-        given: dict[str, GivenParameter] = {}
-        place = node
+        own_keys: dict[str, Node] = {}
+        values: dict[str, GivenParameter] = {}
+        row_node = node
         if "names" in lists:
-            own["name"] = lists["names"][k]
+            own_keys["name"] = lists["names"][k]
         if "placements" in lists:
-            own["placement"] = lists["placements"][k]
+            own_keys["placement"] = lists["placements"][k]
         elif "angles" in lists:
-            own["placement"] = Node({"angle": lists["angles"][k]}, lists["angles"][k].mark)
+            own_keys["placement"] = Node({"angle": lists["angles"][k]}, lists["angles"][k].mark)
         elif "table" not in lists:
             angle = Node(f"{360.0 * k / number!r} deg", made_from=Origin(None))
-            own["placement"] = Node({"angle": angle}, node.mark)
+            own_keys["placement"] = Node({"angle": angle}, node.mark)
         if "table" in lists:
             entry = lists["table"][k]
             if not isinstance(entry.value, dict):
                 self.report((*path, "table", k), "a line of the table is a mapping", "{name: leg1, A: ...}")
-                return own, given, place
-            place = entry
+                return own_keys, values, row_node
+            row_node = entry
             for key, value in entry.value.items():
                 if key in _OWN_KEYS:
-                    own[key] = value
+                    own_keys[key] = value
                 else:
-                    given[key] = GivenParameter(value, (*path, key), entry.keys.get(key, entry.mark))
-        return own, given, place
+                    values[key] = GivenParameter(value, (*path, key), entry.keys.get(key, entry.mark))
+        return own_keys, values, row_node
 
     # ---- what one leg has otherwise than its template
 
@@ -327,11 +329,11 @@ class Expander(Substitution):
             return leg
         items, keys = dict(leg.value), dict(leg.keys)
         for key, value in change.value.items():
-            place, mark = (*path, key), change.keys.get(key, change.mark)
+            entry_path, mark = (*path, key), change.keys.get(key, change.mark)
             if key not in KEYS:
-                self.report(place, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
+                self.report(entry_path, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
             elif key in NAMED:
-                items[key] = self.changed_entries(key, items.get(key), value, place)
+                items[key] = self.changed_entries(key, items.get(key), value, entry_path)
             elif value.value is None:
                 items.pop(key, None)
             else:
@@ -347,13 +349,13 @@ class Expander(Substitution):
             return base
         if not isinstance(base.value, dict | list):
             return base
-        listed = enumerate(base.value) if isinstance(base.value, list) else ()
-        places = {
+        numbered = enumerate(base.value) if isinstance(base.value, list) else ()
+        indices = {
             str(n.value["name"].value): k
-            for k, n in listed
+            for k, n in numbered
             if isinstance(n.value, dict) and "name" in n.value
         }
-        names = places if isinstance(base.value, list) else base.value
+        names = indices if isinstance(base.value, list) else base.value
         known = {}
         for name, value in change.value.items():
             if name in names:
@@ -366,7 +368,7 @@ class Expander(Substitution):
             return _merged(base, Node(known, change.mark, change.keys))
         entries = list(base.value)
         for name, value in known.items():
-            entries[places[name]] = _merged(entries[places[name]], value)
+            entries[indices[name]] = _merged(entries[indices[name]], value)
         return Node(entries, base.mark)
 
 

@@ -21,7 +21,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from nacelle.errors import DescriptionError, Problem
+from nacelle.errors import DescriptionError
 from nacelle.model.source.node import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -30,6 +30,7 @@ from nacelle.model.source.node import (
     Node,
     PlainScalar,
     Source,
+    file_error,
     is_key,
     is_text,
 )
@@ -66,25 +67,20 @@ def read_yaml(text: str | bytes, file: str) -> Source:
     if isinstance(text, bytes):
         text = _decode(text, file)
     if len(text) > MAX_BYTES:
-        raise _fault(
-            file,
-            1,
-            1,
-            f"the file is too large: {len(text)} characters, at most {MAX_BYTES}",
-            "a robot needs a few hundred lines",
-        )
+        message = f"the file is too large: {len(text)} characters, at most {MAX_BYTES}"
+        raise file_error(file, message, "a robot needs a few hundred lines", 1)
     try:
         return Source(file, _YamlReader(file, text).root())
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         what = " ".join(str(fault.problem or fault.context or "cannot be read").split())
-        raise _fault(file, line, column, f"not YAML: {what}", _yaml_hint(what)) from None
+        raise file_error(file, f"not YAML: {what}", _yaml_hint(what), line, column) from None
     except YAMLError as fault:
         what = " ".join(str(fault).split())[:200]
         position = getattr(fault, "position", None)
         line = str(text).count("\n", 0, position) + 1 if isinstance(position, int) else 1
-        raise _fault(file, line, 1, f"not YAML: {what}", "") from None
+        raise file_error(file, f"not YAML: {what}", line=line) from None
     except (
         ArithmeticError,
         AssertionError,
@@ -95,7 +91,7 @@ def read_yaml(text: str | bytes, file: str) -> Source:
         ValueError,
     ):
         # The parser trips over a few malformed directives and escapes with errors of its own.
-        raise _fault(file, 1, 1, "not YAML: the text cannot be read", "") from None
+        raise file_error(file, "not YAML: the text cannot be read", line=1) from None
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -103,7 +99,7 @@ def _decode(data: bytes, file: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
-        raise _fault(file, line, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
+        raise file_error(file, "the file is not UTF-8 text", "save it as UTF-8", line) from None
 
 
 def _yaml_hint(what: str) -> str:
@@ -112,10 +108,6 @@ def _yaml_hint(what: str) -> str:
     if "cannot start any token" in what and "\\t" in what:
         return "indent with spaces, not tabs"
     return ""
-
-
-def _fault(file: str, line: int, column: int, message: str, hint: str) -> DescriptionError:
-    return DescriptionError([Problem(file, line, column, "", message, hint)])
 
 
 class _YamlReader:
@@ -129,7 +121,7 @@ class _YamlReader:
 
     def fault(self, event: Any, message: str, hint: str = "") -> DescriptionError:
         mark = _mark(event)
-        return _fault(self.file, mark.line, mark.column, message, hint)
+        return file_error(self.file, message, hint, mark.line, mark.column)
 
     def root(self) -> Node:
         node: Node | None = None
@@ -139,7 +131,7 @@ class _YamlReader:
                     raise self.fault(event, "a second document", "one robot a file: remove '---'")
                 node = self.node(next(self.events), 0)
         if node is None or node.value is None:
-            raise _fault(self.file, 1, 1, "the file is empty", "start with 'format: nacelle/1'")
+            raise file_error(self.file, "the file is empty", "start with 'format: nacelle/1'", 1)
         return node
 
     def node(self, event: Any, depth: int) -> Node:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.report.draw.style import INK, PALE
+from nacelle.report.draw.style import INK, PALE, axes_title, figure_title
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -36,6 +38,75 @@ def mpl(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"') from error
+
+
+class Paper:
+    """What a picture is drawn on: one pair of axes, which the user may give, or a figure of several.
+
+    Attributes:
+        drawn: the axes or the figure that was asked for.
+    """
+
+    def __init__(self, ax: Axes | None = None, *, shown: bool = True) -> None:
+        """Keep the axes that the user gives, and whether pyplot keeps a new figure."""
+        self._given, self._shown = ax, shown
+        self.drawn: Any = ax
+
+    def axes(self, *, flat: bool = True, height: float = 5.2) -> Axes:
+        """The axes to draw on: the given ones, or new ones as in `new_axes`."""
+        axes = self._given or new_axes(flat=flat, height=height, shown=self._shown)
+        self.drawn = axes
+        return axes
+
+    def figure(self, width: float, height: float) -> Figure:
+        """A figure of its own as in `new_figure`.
+
+        Raises:
+            NacelleError: if axes are given.
+        """
+        if self._given is not None:
+            raise NacelleError("this picture has several panels, and a figure of its own: leave ax out")
+        figure = new_figure(width, height, shown=self._shown)
+        self.drawn = figure
+        return figure
+
+    def finish(self, title: str) -> None:
+        """Write the title, and let new axes fill their figure."""
+        if not hasattr(self.drawn, "set_title"):
+            figure_title(self.drawn, title)
+            return
+        axes_title(self.drawn, title)
+        if self._given is None:
+            enlarge(self.drawn)
+
+
+def picture(draw: Callable[..., str]) -> Callable[..., Any]:
+    """Make a picture of a function that draws something on paper and gives its usual title.
+
+    The picture is called with what is drawn and the function's own options, and with
+
+        ax      axes to draw on, of pictures on one pair of axes; new ones if None
+        title   above the picture; the usual one if None
+        shown   whether pyplot keeps a new figure, for `pyplot.show`
+
+    It gives the axes, or the figure of several panels, and raises `NacelleError` if matplotlib is missing.
+    """
+
+    @functools.wraps(draw)
+    def plot(
+        result: Any,
+        *arguments: Any,
+        ax: Axes | None = None,
+        title: str | None = None,
+        shown: bool = True,
+        **options: Any,
+    ) -> Any:
+        paper = Paper(ax, shown=shown)
+        usual = draw(paper, result, *arguments, **options)
+        paper.finish(usual if title is None else title)
+        return paper.drawn
+
+    return plot
 
 
 def new_axes(*, flat: bool, width: float = 6.4, height: float = 5.2, shown: bool = True) -> Axes:
@@ -87,12 +158,12 @@ def enlarge(ax: Any) -> None:
     box, zoom = tuple(ax.get_box_aspect()), 1.0
     for _ in range(3):
         figure.draw_without_rendering()
-        shown = figure.get_tightbbox()
-        zoom *= 0.97 * float(np.min(room * size / [shown.width, shown.height]))
+        box_shown = figure.get_tightbbox()
+        zoom *= 0.97 * float(np.min(room * size / [box_shown.width, box_shown.height]))
         ax.set_box_aspect(box, zoom=zoom)
     figure.draw_without_rendering()
-    shown = figure.get_tightbbox()
-    left, below = 0.5 * room - 0.5 * (shown.p0 + shown.p1) / size
+    box_shown = figure.get_tightbbox()
+    left, below = 0.5 * room - 0.5 * (box_shown.p0 + box_shown.p1) / size
     ax.set_position((left, below, 1.0, 1.0))
     for artist in (title, *others):
         artist.set_visible(True)
@@ -121,10 +192,10 @@ def set_view(
     size = high - low if equal else np.ones(3)
     ax.set_box_aspect(size)
     e, a = np.radians([elevation, azimuth])
-    seen = np.array(
+    projection = np.array(
         [[-np.sin(a), np.cos(a), 0.0], [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]]
     )
-    lengths = size * np.linalg.norm(seen, axis=0) / np.max(np.abs(seen) @ size)
+    lengths = size * np.linalg.norm(projection, axis=0) / np.max(np.abs(projection) @ size)
     for axis, length in zip((ax.xaxis, ax.yaxis, ax.zaxis), lengths, strict=True):
         _plain_axis(axis, max(2, round(8.0 * float(length))))
     ax.tick_params(labelsize=7, colors=INK, pad=0)

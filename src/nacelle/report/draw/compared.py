@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,38 +14,32 @@ from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
 from nacelle.page.svg import runs
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import enlarge, new_axes, new_figure
+from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.result import draw_bars
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
-from nacelle.report.results.identification import over_time
 from nacelle.report.results.panels import MOST_BARS, axis_label, quantity_words
+from nacelle.report.results.quantities import over_time
 from nacelle.report.results.quantity import TIME
 from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Rows of forces that are drawn if nothing is said.
 _DRAWN = 6
 KINDS = ("forces", "parameters")
 
 
-def plot_validation(
-    validation: Validation, *, rows: Sequence[str] | None = None, title: str | None = None, shown: bool = True
-) -> Figure:
+@picture
+def plot_validation(paper: Paper, validation: Validation, *, rows: Sequence[str] | None = None) -> str:
     """Draw measured and predicted forces over time, and what is left in percent; shaded samples do not count.
 
     Args:
+        paper: what it is drawn on.
         validation: the forces.
         rows: which ones, by name; the first six if None.
-        title: above the picture; the robot and R^2 if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is no such row, or matplotlib is missing.
+        NacelleError: if there is no such row.
     """
     data = validation.regression
     used = np.asarray(data.used)[:, None]
@@ -55,223 +49,174 @@ def plot_validation(
         for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
     }
     remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
-    words = f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
-    named = list(zip(validation.rows, row_units(data), strict=True))
-    figure, _ = draw_rows(
+    labels = list(zip(validation.rows, row_units(data), strict=True))
+    draw_rows(
+        paper,
         curves,
-        named,
+        labels,
         chosen_rows(validation.rows, rows, _DRAWN, "row"),
         across=across,
         wide=True,
         remarks=remarks,
         unused=~np.asarray(data.used),
-        shown=shown,
     )
-    style.figure_title(figure, words if title is None else title)
-    return figure
+    return f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
 
 
-def plot_rehearsal(
-    rehearsal: Rehearsal,
-    *,
-    actuators: Sequence[str] | None = None,
-    title: str | None = None,
-    shown: bool = True,
-) -> Figure:
+@picture
+def plot_rehearsal(paper: Paper, rehearsal: Rehearsal, *, actuators: Sequence[str] | None = None) -> str:
     """Draw the forces of the motors over time: as measured, with noise, and as they were.
 
     Args:
+        paper: what it is drawn on.
         rehearsal: the experiment.
         actuators: which ones, by name; the first six if None.
-        title: above the picture; the robot if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if there is no such actuator, or matplotlib is missing.
+        NacelleError: if there is no such actuator.
     """
     x, across = _sample_axis(rehearsal.time)
     curves = {"measured": (x, rehearsal.measurement.force), "true": (x, rehearsal.force)}
-    named = names.actuators(rehearsal.robot)
-    rows = chosen_rows([name for name, _ in named], actuators, _DRAWN, "actuator")
-    figure, _ = draw_rows(curves, named, rows, across=across, wide=True, shown=shown)
-    words = f"{rehearsal.robot.name}: rehearsed forces of the motors"
-    style.figure_title(figure, words if title is None else title)
-    return figure
+    labels = names.actuators(rehearsal.robot)
+    rows = chosen_rows([name for name, _ in labels], actuators, _DRAWN, "actuator")
+    draw_rows(paper, curves, labels, rows, across=across, wide=True)
+    return f"{rehearsal.robot.name}: rehearsed forces of the motors"
 
 
 def _sample_axis(times: Array) -> tuple[Array, str]:
     """Places of samples, and the label of their axis: times, or numbers where several runs follow."""
     over = over_time(times)
-    return over.get("places", np.arange(1.0, len(times) + 1.0)), over["across"]
+    return over.get("x", np.arange(1.0, len(times) + 1.0)), over["x_label"]
 
 
-def plot_identification(
-    identification: Identification, kind: str = "forces", *, title: str | None = None, shown: bool = True
-) -> Figure:
+def plot_identification(identification: Identification, kind: str = "forces", **options: Any) -> Any:
     """Draw what an identification is worth.
 
     Args:
         identification: the estimates.
         kind: "forces", measured and predicted ones of the data that were fitted; "parameters", relative
             standard deviations of the base parameters, those with the largest last.
-        title: above the picture.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
+        **options: title and shown (`picture`).
+
+    Returns:
+        The figure.
 
     Raises:
-        NacelleError: if there is no such picture, or matplotlib is missing.
+        NacelleError: if there is no such picture.
     """
     if kind not in KINDS:
         raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, KINDS)}")
     if kind == "forces":
-        return plot_validation(identification.fit, title=title, shown=shown)
+        return plot_validation(identification.fit, **options)
+    return _plot_deviations(identification, **options).figure
+
+
+@picture
+def _plot_deviations(paper: Paper, identification: Identification) -> str:
     relative = 100.0 * np.asarray(identification.estimator.relative_std_, dtype=float)
-    listed = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
-    order = listed[-MOST_BARS:]
-    ax = _bar_axes([identification.base.names[k] for k in order], {"": relative[order]}, shown, numbers=True)
+    ascending = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
+    order = ascending[-MOST_BARS:]
+    ax = paper.axes(height=1.1 + 0.22 * len(order))
+    draw_bars(ax, [identification.base.names[k] for k in order], {"": relative[order]}, numbers=True)
+    style.plain_axes(ax)
     ax.set_xlabel("standard deviation over the estimate (%)")
     finite = relative[order][np.isfinite(relative[order])]
     ax.set_xlim(0.0, 1.25 * float(np.clip(np.max(finite, initial=0.0), 1e-9, 200.0)))
-    words = f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
-    style.axes_title(ax, words if title is None else title)
-    enlarge(ax)
-    figure: Figure = ax.figure.figure
-    return figure
+    return f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
 
 
-def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bool = True) -> Figure:
-    """Draw the forces that hold a robot before and after it is balanced, root mean squares over the poses.
-
-    Args:
-        balance: the balanced robot.
-        title: above the picture; the robot if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
-    """
-    named = names.actuators(balance.robot)
-    units = list(dict.fromkeys(unit for _, unit in named))
-    heights = [sum(unit == one for _, unit in named) for one in units]
-    figure = new_figure(6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights), shown=shown)
+@picture
+def plot_balance(paper: Paper, balance: GravityBalance) -> str:
+    """Draw the forces that hold a robot before and after it is balanced, root mean squares over the poses."""
+    labels = names.actuators(balance.robot)
+    units = list(dict.fromkeys(unit for _, unit in labels))
+    heights = [sum(unit == shared for _, unit in labels) for shared in units]
+    figure = paper.figure(6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights))
     axes = np.ravel(
         figure.subplots(len(units), 1, squeeze=False, gridspec_kw={"height_ratios": [1 + h for h in heights]})
     )
     for ax, unit in zip(axes, units, strict=True):
-        places = [k for k, (_, own) in enumerate(named) if own == unit]
-        groups = {"before": balance.rms_before[places], "after": balance.rms_after[places]}
-        draw_bars(ax, [named[k][0] for k in places], groups)
+        rows = [k for k, (_, row_unit) in enumerate(labels) if row_unit == unit]
+        groups = {"before": balance.rms_before[rows], "after": balance.rms_after[rows]}
+        draw_bars(ax, [labels[k][0] for k in rows], groups)
         ax.set_xlabel(axis_label(f"rms {quantity_words(unit, 'force')}", unit))
         style.plain_axes(ax)
-    style.figure_title(figure, f"{balance.robot.name}: gravity balance" if title is None else title)
     style.shared_legend(figure, axes[0])
-    return figure
+    return f"{balance.robot.name}: gravity balance"
 
 
-def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = True) -> Axes:
-    """Draw how many operations a model takes, beside what others have published.
-
-    Args:
-        count: the operations.
-        ax: axes to draw on; new ones if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
-    """
-    others = [entry.total for entry in count.published]
-    none = [0] * len(others)
+@picture
+def plot_operations(paper: Paper, count: Operations) -> str:
+    """Draw how many operations a model takes, beside what others have published."""
+    totals = [entry.total for entry in count.published]
+    none = [0] * len(totals)
     labels = ["nacelle", *(entry.source for entry in count.published)]
     groups = {
         "additions, subtractions": [count.count.add, *none],
         "products, quotients": [count.count.mul, *none],
-        "both together": [count.total, *others],
+        "both together": [count.total, *totals],
     }
-    own = ax is None
-    ax = ax or new_axes(flat=True, height=1.5 + 0.5 * len(labels), shown=shown)
+    ax = paper.axes(height=1.5 + 0.5 * len(labels))
     draw_bars(ax, labels, {name: np.asarray(values, dtype=float) for name, values in groups.items()})
     ax.set_xlabel("operations (-)")
     style.plain_axes(ax)
     style.legend_below(ax, 3)
     friction = "with friction" if count.friction else "without friction"
-    style.axes_title(
-        ax, f"{count.robot}: {count.model.replace('_', ' ')} {friction}, {count.total} operations"
-    )
-    if own:
-        enlarge(ax)
-    return ax
+    return f"{count.robot}: {count.model.replace('_', ' ')} {friction}, {count.total} operations"
 
 
-def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -> Axes:
-    """Draw how far results are from those of other engines, beside what is allowed.
-
-    Args:
-        report: the report of `nacelle.verify`.
-        ax: axes to draw on; new ones if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
-    """
-    listed = list(dict.fromkeys(one.name for engine in report.engines for one in engine.quantities))
+@picture
+def plot_agreement(paper: Paper, report: Any) -> str:
+    """Draw how far results (a report of `nacelle.verify`) are from other engines, beside what is allowed."""
+    names = list(dict.fromkeys(quantity.name for engine in report.engines for quantity in engine.quantities))
     groups: dict[str, Array] = {}
     allowed: dict[str, float] = {}
     for engine in report.engines:
-        found = {one.name: one for one in engine.quantities}
-        allowed |= {name: one.tolerance for name, one in found.items()}
+        by_name = {quantity.name: quantity for quantity in engine.quantities}
+        allowed |= {name: quantity.tolerance for name, quantity in by_name.items()}
         groups[f"{engine.engine} {engine.version}"] = np.array(
-            [found[name].error if name in found else np.nan for name in listed]
+            [by_name[name].error if name in by_name else np.nan for name in names]
         )
-    own = ax is None
-    ax = ax or new_axes(flat=True, height=1.5 + 0.34 * len(listed), shown=shown)
-    draw_bars(ax, listed, groups, logarithmic=True)
-    for place, name in enumerate(listed):
-        label = "allowed" if place == 0 else None
-        ax.plot([allowed[name]] * 2, [place - 0.4, place + 0.4], color=style.INK, linewidth=1.6, label=label)
+    ax = paper.axes(height=1.5 + 0.34 * len(names))
+    draw_bars(ax, names, groups, logarithmic=True)
+    for row, name in enumerate(names):
+        label = "allowed" if row == 0 else None
+        ax.plot([allowed[name]] * 2, [row - 0.4, row + 0.4], color=style.INK, linewidth=1.6, label=label)
     ax.set_xlabel("largest relative error (-)")
     style.plain_axes(ax)
     style.legend_below(ax, 3)
     verdict = "agrees" if report.ok else "does not agree"
-    style.axes_title(ax, f"{report.robot}: {verdict} in {report.states} states")
-    if own:
-        enlarge(ax)
-    return ax
-
-
-def _bar_axes(labels: Sequence[str], groups: dict[str, Array], shown: bool, *, numbers: bool) -> Any:
-    ax = new_axes(flat=True, height=1.1 + 0.22 * len(labels), shown=shown)
-    draw_bars(ax, labels, groups, numbers=numbers)
-    style.plain_axes(ax)
-    return ax
+    return f"{report.robot}: {verdict} in {report.states} states"
 
 
 def draw_rows(
+    paper: Paper,
     curves: dict[str, tuple[Array, Array]],
-    named: Sequence[tuple[str, str]],
-    chosen: Sequence[int],
+    labels: Sequence[tuple[str, str]],
+    rows: Sequence[int],
     *,
     across: str = TIME,
     wide: bool = False,
     remarks: Sequence[str] = (),
     unused: Array | None = None,
-    shown: bool = True,
-) -> tuple[Figure, list[Any]]:
-    """A panel a row, with a curve of each kind, and one legend below all.
+) -> list[Any]:
+    """Axes for every row, with a curve of each kind, and one legend below all.
 
     Args:
+        paper: what they are drawn on.
         curves: places (N,) and values (N, rows) by name.
-        named: name and unit of every row.
-        chosen: which rows.
+        labels: name and unit of every row.
+        rows: which rows.
         across: label of the axis of the places.
         wide: whether the first curve is wide and pale below the others: what was measured.
         remarks: what is written above every row.
         unused: which samples of the first curve do not count (N,).
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
     """
-    columns = 1 if len(chosen) < (3 if wide else 2) else 2
-    lines = -(-len(chosen) // columns)
-    figure = new_figure(7.6, 0.9 + 1.8 * lines, shown=shown)
+    columns = 1 if len(rows) < (3 if wide else 2) else 2
+    lines = -(-len(rows) // columns)
+    figure = paper.figure(7.6, 0.9 + 1.8 * lines)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
-    for ax, row in zip(axes, chosen, strict=False):
+    for ax, row in zip(axes, rows, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):
             look: dict[str, Any] = {"linewidth": 1.0}
             if wide and k == 0:
@@ -281,18 +226,18 @@ def draw_rows(
             x = next(iter(curves.values()))[0]
             ends = x[[max(run.start - 1, 0), min(run.stop, len(x) - 1)]]
             ax.axvspan(*ends, color="#eceff2", linewidth=0.0, zorder=0.5)
-        name, unit = named[row]
+        name, unit = labels[row]
         ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
         if remarks:
             ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
         style.plain_axes(ax)
-    for ax in axes[len(chosen) :]:
+    for ax in axes[len(rows) :]:
         ax.set_visible(False)
-    for ax in axes[max(len(chosen) - columns, 0) : len(chosen)]:
+    for ax in axes[max(len(rows) - columns, 0) : len(rows)]:
         ax.set_xlabel(across)
         ax.tick_params(labelbottom=True)
     style.shared_legend(figure, axes[0])
-    return figure, list(axes[: len(chosen)])
+    return list(axes[: len(rows)])
 
 
 def chosen_rows(names: Sequence[str], wanted: Sequence[str] | None, most: int, what: str) -> list[int]:

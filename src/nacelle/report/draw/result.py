@@ -1,5 +1,7 @@
 """The picture of any result that has named numbers: curves over its samples, bars of one sample.
 
+Those of simulations and of forces along a motion have titles, and limits, of their own.
+
 Entries with different units are in panels of their own; samples that are flagged are shaded.
 """
 
@@ -11,26 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nacelle.errors import NacelleError
+from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
 from nacelle.page.svg import runs
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import mpl, new_figure
+from nacelle.report.draw.canvas import Paper, mpl, picture
 from nacelle.report.flagged import reasons
 from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
-from nacelle.report.results.quantity import (
-    SAMPLE,
-    TIME,
-    ResultQuantity,
-    chosen,
-    class_words,
-    quantities,
-    robot_in,
-)
+from nacelle.report.results.quantities import chosen, quantities
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, class_words, robot_in
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from nacelle.dynamics.sizing import Sizing
+    from nacelle.simulation.simulate import Simulation
 
 
 # ---- panels of curves and bars
@@ -39,23 +35,19 @@ if TYPE_CHECKING:
 _WIDTH = 7.2
 
 
-def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, shown: bool = True) -> Figure:
+def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> None:
     """Draw panels from above to below, with a common axis where all have the same.
 
     Args:
+        paper: what they are drawn on.
         panels: at least one.
-        title: above them.
         flags: of the samples; those with some are shaded.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
-
-    Raises:
-        NacelleError: if matplotlib is missing.
     """
     heights = [_height(panel) for panel in panels]
     # The labels of an axis, and the title.
-    separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
+    separate = len({panel.quantity.x_label for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
-    figure = new_figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows, shown=shown)
+    figure = paper.figure(_WIDTH, 0.45 + sum(heights) + 0.3 * rows)
     ratios = {"height_ratios": heights}
     share = not separate and not any(panel.quantity.single for panel in panels)
     axes = np.ravel(figure.subplots(len(panels), 1, sharex=share, squeeze=False, gridspec_kw=ratios))
@@ -65,13 +57,11 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
         else:
             _curves(ax, panel, flags)
             if not share or ax is axes[-1]:
-                ax.set_xlabel(panel.quantity.across)
+                ax.set_xlabel(panel.quantity.x_label)
         style.plain_axes(ax)
-    style.figure_title(figure, title)
     if not any(panel.quantity.single for panel in panels):
         figure.align_ylabels()
     figure.set_layout_engine("tight")
-    return figure
 
 
 def _height(panel: Panel) -> float:
@@ -83,16 +73,16 @@ def _height(panel: Panel) -> float:
 
 def _curves(ax: Any, panel: Panel, flags: Any) -> None:
     quantity = panel.quantity
-    x, chosen = quantity.along(), panel.largest(MOST_CURVES)
-    for k, entry in enumerate(chosen):
+    x, entries = quantity.along(), panel.largest(MOST_CURVES)
+    for k, entry in enumerate(entries):
         style.draw_curve(ax, x, quantity.values[:, entry], k, quantity.names[entry])
-    if quantity.logarithmic and np.any(quantity.values[:, chosen] > 0.0):
+    if quantity.logarithmic and np.any(quantity.values[:, entries] > 0.0):
         ax.set_yscale("log")
     for k, limit in enumerate(panel.limits):
         for side in (-limit, limit):
             ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT)
     ax.set_ylabel(panel.label)
-    _say_chosen(ax, panel, chosen)
+    _say_chosen(ax, panel, entries)
     _level(ax)
     if not len(x):
         at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
@@ -100,9 +90,9 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
         ax.tick_params(labelleft=False, labelbottom=False)
     elif len(x) > 1 and x[-1] > x[0]:
         ax.set_xlim(x[0], x[-1])
-    elif quantity.places is None:
+    elif quantity.x is None:
         ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
-    if quantity.places is None:
+    if quantity.x is None:
         ax.xaxis.set_major_locator(mpl("matplotlib.ticker").MaxNLocator(integer=True))
     if flags is not None and np.size(flags) == len(x):
         _shade(ax, x, np.ravel(flags))
@@ -144,20 +134,20 @@ def _shade(ax: Any, x: Array, flags: Array) -> None:
 
 def _bars(ax: Any, panel: Panel) -> None:
     """A bar for each entry, with its number."""
-    quantity, chosen = panel.quantity, panel.largest(MOST_BARS)
-    values = quantity.values[chosen]
+    quantity, entries = panel.quantity, panel.largest(MOST_BARS)
+    values = quantity.values[entries]
     draw_bars(
-        ax, [quantity.names[k] for k in chosen], {"": values}, logarithmic=quantity.logarithmic, numbers=True
+        ax, [quantity.names[k] for k in entries], {"": values}, logarithmic=quantity.logarithmic, numbers=True
     )
     ax.set_xlabel(panel.label)
-    _say_chosen(ax, panel, chosen)
+    _say_chosen(ax, panel, entries)
 
 
-def _say_chosen(ax: Any, panel: Panel, chosen: list[int]) -> None:
+def _say_chosen(ax: Any, panel: Panel, entries: list[int]) -> None:
     """Say how many entries of a panel are drawn, where these are not all."""
-    if len(chosen) < len(panel.entries):
-        words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
-        ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
+    if len(entries) < len(panel.entries):
+        remark = f"{len(entries)} of {len(panel.entries)}: those with the largest values"
+        ax.set_title(remark, fontsize=style.SMALL, color=style.INK, loc="right")
 
 
 def draw_bars(
@@ -177,12 +167,12 @@ def draw_bars(
         logarithmic: whether the axis is; then only positive values have bars.
         numbers: whether to write the values.
     """
-    places, wide = np.arange(len(names)), 0.72 / max(len(groups), 1)
+    rows, wide = np.arange(len(names)), 0.72 / max(len(groups), 1)
     hatches = ("", "////", "....", "xxxx")
     finite = [np.where(np.isfinite(values), values, 0.0) for values in groups.values()]
     for k, (name, values) in enumerate(zip(groups, finite, strict=True)):
         ax.barh(
-            places + (k - 0.5 * (len(groups) - 1)) * wide,
+            rows + (k - 0.5 * (len(groups) - 1)) * wide,
             values,
             0.92 * wide,
             color=style.COLOURS[k % 7],
@@ -193,19 +183,19 @@ def draw_bars(
         )
     if logarithmic and any(np.any(values > 0.0) for values in finite):
         ax.set_xscale("log")
-    ax.set_yticks(places, [style.picture_name(name, 34) for name in names])
+    ax.set_yticks(rows, [style.picture_name(name, 34) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
         (values,) = groups.values()
         # Beside numbers that are so much larger, rounding is zero.
         tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
-        for place, value in zip(places, values, strict=True):
+        for row, value in zip(rows, values, strict=True):
             at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0
-            words = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
+            text = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
             ax.annotate(
-                words,
-                (at, place),
+                text,
+                (at, row),
                 xytext=(-3 if at < 0.0 else 3, 0),
                 textcoords="offset points",
                 ha="right" if at < 0.0 else "left",
@@ -230,44 +220,93 @@ _USUAL = {
 }
 
 
-def plot_result(
-    result: Any, *keys: str, times: Any = None, title: str | None = None, shown: bool = True
-) -> Figure:
+def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str:
     """Draw quantities of a result: curves over its samples, or bars where there is one sample.
 
     Entries with different units are in panels of their own. Samples without a result, and those that are
     near a singularity or beyond limits, are shaded.
 
     Args:
+        paper: what they are drawn on.
         result: the result.
         *keys: which of its quantities, as `docs/plots.md` lists them; the usual ones if none is given.
         times: times of the samples (N,), s, where the result has none; they are numbered if None.
-        title: above the picture; robot and kind of result if None.
-        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Returns:
+        Robot and kind of result in words, such as "delta: inverse dynamics".
 
     Raises:
-        NacelleError: if there is no such quantity, the times do not fit, or matplotlib is missing.
+        NacelleError: if there is no such quantity, or the times do not fit.
     """
     usual = _USUAL.get(type(result).__name__, ())
-    found = chosen(result, keys or usual) if keys or usual else quantities(result)
+    selected = chosen(result, keys or usual) if keys or usual else quantities(result)
     if times is not None:
-        found = [_timed(one, np.asarray(times, dtype=float).ravel()) for one in found]
-    words = _title(result) if title is None else title
-    flags = getattr(result, "flags", None)
-    return draw_panels(panels_of(found), title=words, flags=flags, shown=shown)
+        selected = [_timed(quantity, np.asarray(times, dtype=float).ravel()) for quantity in selected]
+    draw_panels(paper, panels_of(selected), flags=getattr(result, "flags", None))
+    title, robot = class_words(type(result).__name__), robot_in(result)
+    return title if robot is None else f"{getattr(robot, 'name', robot)}: {title}"
 
 
-def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
+plot_result = picture(draw_result)
+
+
+def _timed(quantity: ResultQuantity, times: Any) -> ResultQuantity:
     """A quantity over times, unless it is over something else."""
-    if one.single or one.across not in (SAMPLE, TIME):
-        return one
-    if len(times) != len(one.values):
-        raise NacelleError(f"there are {len(one.values)} samples, and {len(times)} times")
-    return replace(one, across=TIME, places=times)
+    if quantity.single or quantity.x_label not in (SAMPLE, TIME):
+        return quantity
+    if len(times) != len(quantity.values):
+        raise NacelleError(f"there are {len(quantity.values)} samples, and {len(times)} times")
+    return replace(quantity, x_label=TIME, x=times)
 
 
-def _title(result: Any) -> str:
-    """Robot and kind of result in words, such as "delta: inverse dynamics"."""
-    words = class_words(type(result).__name__)
-    robot = robot_in(result)
-    return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"
+# ---- simulations, and forces along a motion
+
+
+PANELS = ("pose", "twist", "forces", "energies", "balance")
+
+
+@picture
+def plot_run(paper: Paper, run: Simulation, *panels: str) -> str:
+    """Draw a simulation over time.
+
+    Args:
+        paper: what it is drawn on.
+        run: the simulation.
+        *panels: what to draw, from above: "pose", "twist", "forces", "energies", "balance"; all but the last
+            if none is given. Entries with different units are in panels of their own.
+
+    Raises:
+        NacelleError: if there is no such panel.
+    """
+    for name in panels:
+        if name not in PANELS:
+            raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, PANELS)}")
+    draw_panels(paper, panels_of(chosen(run, panels or PANELS[:-1])))
+    return f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
+
+
+@picture
+def plot_forces(paper: Paper, sizing: Sizing, *keys: str) -> str:
+    """Draw the forces of the actuators along a motion, with their limits; torques in a panel of their own.
+
+    Args:
+        paper: what they are drawn on.
+        sizing: the motion, sized.
+        *keys: "forces", "rates" or "coordinates"; the forces if none is given.
+
+    Raises:
+        NacelleError: if there is no such quantity.
+    """
+    selected = chosen(sizing, keys or ("forces",))
+    panels = [_limited(sizing, panel) for panel in panels_of(selected)]
+    draw_panels(paper, panels, flags=sizing.flags)
+    return f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
+
+
+def _limited(sizing: Sizing, panel: Panel) -> Panel:
+    """A panel with the limits of its actuators."""
+    kinds = {"forces": "force_limit", "rates": "speed_limit"}
+    if panel.quantity.key not in kinds:
+        return panel
+    sizes = {getattr(sizing.loads[k], kinds[panel.quantity.key]) for k in panel.entries}
+    return replace(panel, limits=tuple(sorted(size for size in sizes if np.isfinite(size))))

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _GAP, _ROUNDS = 1.0, 400
 
 
-def write_names(ax: Any, parts: Iterable[Part], shown: Sequence[int]) -> list[Any]:
+def write_names(ax: Any, parts: Iterable[Part], coordinates: Sequence[int]) -> list[Any]:
     """Write the name of each part at its middle.
 
     Args:
         ax: axes, flat or in space.
         parts: the parts.
-        shown: which coordinates the axes show: two of flat axes, three in space.
+        coordinates: which coordinates the axes show: two of flat axes, three in space.
     """
     paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
     texts = []
@@ -51,7 +51,7 @@ def write_names(ax: Any, parts: Iterable[Part], shown: Sequence[int]) -> list[An
         middle = 0.5 * (part.points.min(axis=0) + part.points.max(axis=0))
         texts.append(
             ax.text(
-                *middle[list(shown)],
+                *middle[list(coordinates)],
                 picture_name(part.name),
                 fontsize=6,
                 color=INK,
@@ -87,23 +87,23 @@ def apart(centres: Array, sizes: Array) -> Array:
     Two that overlap are moved by half of it each, the shorter way, again and again; many boxes in little room
     may need more rounds than there are, and then still touch.
     """
-    places = centres.copy()
+    positions = centres.copy()
     for _ in range(_ROUNDS):
-        moved = False
-        for i in range(len(places)):
+        changed = False
+        for i in range(len(positions)):
             for j in range(i):
-                between = places[i] - places[j]
+                between = positions[i] - positions[j]
                 over = 0.5 * (sizes[i] + sizes[j]) - np.abs(between)
                 if over.min() <= 1e-6:
                     continue
                 axis = int(np.argmin(over))
                 step = 0.5 * over[axis] * (1.0 if between[axis] >= 0.0 else -1.0)
-                places[i, axis] += step
-                places[j, axis] -= step
-                moved = True
-        if not moved:
+                positions[i, axis] += step
+                positions[j, axis] -= step
+                changed = True
+        if not changed:
             break
-    return places
+    return positions
 
 
 # ---- the robot
@@ -142,13 +142,13 @@ def plot_robot(
         UnreachableError: if the pose is out of reach.
     """
     view = scene(robot, x, frames=frames)
-    own = ax is None
+    new = ax is None
     ax = ax or new_axes(flat=view.across is not None)
     plot_scene(view, ax)
-    shown = range(3) if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
-    texts = write_names(ax, view.bodies, shown) if names else []
+    coordinates = range(3) if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
+    texts = write_names(ax, view.bodies, coordinates) if names else []
     axes_title(ax, robot.title if title is None else title)
-    if own:
+    if new:
         enlarge(ax)
     if names:
         spread_names(ax, texts)

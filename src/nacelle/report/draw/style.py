@@ -41,9 +41,9 @@ TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
 
 def series_look(k: int) -> dict[str, Any]:
     """Colour, dash and marker of the k-th series of a picture, as options of matplotlib."""
-    turn = k // len(COLOURS)
+    cycle = k // len(COLOURS)
     options: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
-    marker = MARKERS[turn % len(MARKERS)]
+    marker = MARKERS[cycle % len(MARKERS)]
     if marker:
         # At equal distances along the curve, not at the same places as others.
         options |= {"marker": marker, "markersize": 3.2, "markevery": (0.02 + 0.013 * (k % 7), 0.12)}
@@ -52,23 +52,23 @@ def series_look(k: int) -> dict[str, Any]:
 
 def picture_name(name: str, most: int = 26) -> str:
     """A name as it is written in a picture: short, on one line, no mathematics, not hidden from legends."""
-    words = " ".join(_printable(name).split())
-    if len(words) > most:
+    shown_name = " ".join(_printable(name).split())
+    if len(shown_name) > most:
         left = (most - 1) // 2
-        words = f"{words[:left]}…{words[len(words) - (most - 1 - left) :]}"
-    words = words.replace("$", r"\$")
-    return f"\u2009{words}" if words.startswith("_") else words
+        shown_name = f"{shown_name[:left]}…{shown_name[len(shown_name) - (most - 1 - left) :]}"
+    shown_name = shown_name.replace("$", r"\$")
+    return f"\u2009{shown_name}" if shown_name.startswith("_") else shown_name
 
 
 def wrapped_title(title: str, width: int = 72) -> str:
     """A title in lines, at most three of them."""
-    words = _printable(title).replace("$", r"\$")
-    return "\n".join(textwrap.wrap(words, width, max_lines=3, placeholder=" …"))
+    printable = _printable(title).replace("$", r"\$")
+    return "\n".join(textwrap.wrap(printable, width, max_lines=3, placeholder=" …"))
 
 
-def _printable(words: str) -> str:
+def _printable(text: str) -> str:
     """Words with a space for each sign that cannot be drawn; spaces that do not break stay."""
-    return "".join(sign if sign.isprintable() or sign == "\u00a0" else " " for sign in str(words))
+    return "".join(sign if sign.isprintable() or sign == "\u00a0" else " " for sign in str(text))
 
 
 def plain_axes(ax: Any) -> None:
@@ -87,12 +87,12 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
     """Draw the k-th curve of axes; samples alone between missing ones are dots."""
     y = np.asarray(y, dtype=float)
     y = np.where(np.isfinite(y), y, np.nan)
-    given = series_look(k) | {"linewidth": 1.2, "label": picture_name(name)} | options
-    ax.plot(x, y, **given)
-    there = np.isfinite(y)
-    alone = there & ~np.pad(there, 1)[:-2] & ~np.pad(there, 1)[2:]
+    look = series_look(k) | {"linewidth": 1.2, "label": picture_name(name)} | options
+    ax.plot(x, y, **look)
+    finite = np.isfinite(y)
+    alone = finite & ~np.pad(finite, 1)[:-2] & ~np.pad(finite, 1)[2:]
     if np.any(alone):
-        ax.plot(x[alone], y[alone], MARKERS[1 + k % 6], color=given["color"], markersize=3.5)
+        ax.plot(x[alone], y[alone], MARKERS[1 + k % 6], color=look["color"], markersize=3.5)
 
 
 def side_legend(ax: Any) -> None:
@@ -106,8 +106,8 @@ def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None
     below = importlib.import_module("matplotlib.transforms").offset_copy(
         ax.transAxes, ax.figure, y=-27.0, units="points"
     )
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
-    _legend(ax, _labelled(ax) if handles is None else list(handles), columns, **place)
+    anchor = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    _legend(ax, _labelled(ax) if handles is None else list(handles), columns, **anchor)
 
 
 def shared_legend(figure: Any, axes: Any) -> None:

@@ -1,45 +1,28 @@
-"""Pictures of a workspace, over one to three coordinates of the pose."""
+"""Pictures of a workspace: over one to three coordinates of the pose, or along rays from a centre."""
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.kinematics.workspace import Workspace
+from nacelle.kinematics.workspace import Reach, Workspace
+from nacelle.model.reduced import layout_of
 from nacelle.page.svg import runs
-from nacelle.report.draw.canvas import (
-    AZIMUTH,
-    ELEVATION,
-    add_faces,
-    enlarge,
-    mpl,
-    new_axes,
-    set_view,
-    shaded,
-)
+from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
 from nacelle.report.draw.matrix import colour_bar
-from nacelle.report.draw.style import (
-    INK,
-    LINE_COLOUR,
-    PALE,
-    axes_title,
-    legend_below,
-    plain_axes,
-)
+from nacelle.report.draw.style import INK, LABEL, LINE_COLOUR, PALE, WARNED, legend_below, plain_axes
 from nacelle.report.results.panels import NO_UNIT, axis_label
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import face_normals
 from nacelle.scene.slices import grid_axes
 from nacelle.spatial.scalar import Array
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: Axes | None = None) -> Axes:
+@picture
+def plot_workspace(paper: Paper, workspace: Workspace, quantity: str = "conditioning") -> str:
     """Draw where a robot can go, over one to three coordinates of its pose; angles are in degrees.
 
     One coordinate gives a curve over what is reached, shaded within the limits and hatched beyond them. Two
@@ -47,39 +30,34 @@ def plot_workspace(workspace: Workspace, quantity: str = "conditioning", *, ax: 
     the boundary of what is reached within the limits, as a surface in space.
 
     Args:
+        paper: what it is drawn on: axes in space for three coordinates.
         workspace: the robot on a grid of poses.
         quantity: what the colours say: an attribute with one number for each point of the grid.
-        ax: axes to draw on, in space for three coordinates; new ones if None.
-
-    Returns:
-        The axes.
 
     Raises:
-        NacelleError: if matplotlib is missing, there are more than three coordinates, the arrays do not fit
-            them, or the workspace has no such quantity.
+        NacelleError: if there are more than three coordinates, the arrays do not fit them, or the workspace
+            has no such quantity.
     """
     quantities = ("conditioning", "reachable", "inside_limits")
-    given = getattr(workspace, quantity, None)
-    if given is None:
+    values = getattr(workspace, quantity, None)
+    if values is None:
         raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
-    return plot_grid(workspace, given, _quantity_label(quantity), _workspace_title(workspace), ax=ax)
+    draw_grid(paper, workspace, values, _quantity_label(quantity))
+    return _workspace_title(workspace)
 
 
-def plot_grid(
-    workspace: Workspace, values: Any, label: str, title: str, *, zero: bool = True, ax: Axes | None = None
-) -> Axes:
+def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, zero: bool = True) -> None:
     """Draw numbers over the grid of a workspace, as in `plot_workspace`.
 
     Args:
+        paper: what they are drawn on.
         workspace: the grid.
         values: one number for each of its points.
         label: what they are.
-        title: above the picture.
         zero: whether colours begin at 0; else at the lowest number.
-        ax: axes to draw on; new ones if None.
 
     Raises:
-        NacelleError: if matplotlib is missing, or the numbers do not fit the grid.
+        NacelleError: if the numbers do not fit the grid.
     """
     count = len(workspace.names)
     if count not in (1, 2, 3) or len(workspace.values) != count:
@@ -92,18 +70,13 @@ def plot_grid(
         raise NacelleError(
             f"the values of the workspace make a grid {shape}, its arrays do not have this shape"
         )
-    own = ax is None
-    ax = ax or new_axes(flat=count < 3, height=3.6 if count == 1 else 5.2)
+    ax = paper.axes(flat=count < 3, height=3.6 if count == 1 else 5.2)
     if hasattr(ax, "get_zlim") != (count == 3):
         raise NacelleError(
             'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
         )
     draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
     draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
-    axes_title(ax, title)
-    if own:
-        enlarge(ax)
-    return ax
 
 
 class _Numbers(NamedTuple):
@@ -142,13 +115,13 @@ def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
 
 
 def _quantity_label(quantity: str) -> str:
-    words = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
-    return axis_label(words, NO_UNIT)
+    name = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+    return axis_label(name, NO_UNIT)
 
 
-def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
-    numbers = given.values
+    numbers = drawn.values
     (axis,) = grid_axes(workspace)
     across = axis.values
     edges = np.clip(_edges(across), across[0], across[-1])
@@ -158,13 +131,13 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     kinds = [
         (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
         *(
-            (chosen, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
-            for chosen, label, hatch in _hatched(workspace, reachable, inside)
+            (mask, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
+            for mask, label, hatch in _hatched(workspace, reachable, inside)
         ),
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
-    for chosen, label, look in kinds:
-        for k, run in enumerate(runs(chosen)):
+    for mask, label, look in kinds:
+        for k, run in enumerate(runs(mask)):
             span = ax.axvspan(
                 edges[run.start],
                 edges[run.stop],
@@ -179,7 +152,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
     ax.set_xlabel(axis.label)
-    ax.set_ylabel(given.label)
+    ax.set_ylabel(drawn.label)
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
@@ -188,22 +161,22 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
 
 def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
     """What is reached, but not as it should be: which points, what it is called, and its hatching."""
-    other = workspace.other_branch
+    other_branch = workspace.other_branch
     return [
-        (reachable & ~inside & ~other, "beyond limits", "/////"),
-        (reachable & other, "on another branch", "xxxxx"),
+        (reachable & ~inside & ~other_branch, "beyond limits", "/////"),
+        (reachable & other_branch, "on another branch", "xxxxx"),
     ]
 
 
-def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
-    numbers = given.values
+    numbers = drawn.values
     axes = grid_axes(workspace)
-    colours, norm = _scale(np.where(reachable, numbers, np.nan), given.zero)
-    shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
+    colours, norm = _scale(np.where(reachable, numbers, np.nan), drawn.zero)
+    masked = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
     lines = [_edges(axis.values) for axis in axes]
-    ax.pcolormesh(*lines, shown.T, cmap=colours, norm=norm, rasterized=True)
+    ax.pcolormesh(*lines, masked.T, cmap=colours, norm=norm, rasterized=True)
     keys = []
     for beyond, label, hatch in _hatched(workspace, reachable, inside):
         if not beyond.any():
@@ -229,17 +202,17 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
     elif keys:
         # Below the map: a legend over it would hide a part of it.
         legend_below(ax, handles=keys)
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
+def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
-    numbers = given.values
+    numbers = drawn.values
     solid = reachable & inside
     axes = grid_axes(workspace)
     edges = [_edges(axis.values) for axis in axes]
     faces, cells = boundary_faces(solid, edges)
-    colours, norm = _scale(np.where(solid, numbers, np.nan), given.zero)
+    colours, norm = _scale(np.where(solid, numbers, np.nan), drawn.zero)
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
@@ -255,21 +228,21 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
         _nothing(ax)
     set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
     ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _cells(chosen: Array, edges: list[Array]) -> Array:
+def _cells(mask: Array, edges: list[Array]) -> Array:
     """Corners (cells, 4, 2) of chosen cells of a grid."""
-    i, j = np.nonzero(chosen)
+    i, j = np.nonzero(mask)
     corners = [(edges[0][i + a], edges[1][j + b]) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
     return np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
 
 
-def _borders(chosen: Array, edges: list[Array]) -> Array:
+def _borders(mask: Array, edges: list[Array]) -> Array:
     """Lines (lines, 2, 2) between chosen cells of a grid and the others on it."""
-    i, j = np.nonzero(chosen[1:] != chosen[:-1])
+    i, j = np.nonzero(mask[1:] != mask[:-1])
     upright = [(edges[0][i + 1], edges[1][j + b]) for b in (0, 1)]
-    k, l = np.nonzero(chosen[:, 1:] != chosen[:, :-1])
+    k, l = np.nonzero(mask[:, 1:] != mask[:, :-1])
     level = [(edges[0][k + a], edges[1][l + 1]) for a in (0, 1)]
     return np.concatenate(
         [np.stack([np.stack(end, axis=-1) for end in ends], axis=1) for ends in (upright, level)]
@@ -277,11 +250,11 @@ def _borders(chosen: Array, edges: list[Array]) -> Array:
 
 
 def _nothing(ax: Any) -> None:
-    words = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
+    look = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
     if hasattr(ax, "get_zlim"):
-        ax.text2D(0.5, 0.5, "nothing is reached", **words)
+        ax.text2D(0.5, 0.5, "nothing is reached", **look)
     else:
-        ax.text(0.5, 0.5, "nothing is reached", **words)
+        ax.text(0.5, 0.5, "nothing is reached", **look)
 
 
 def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
@@ -297,8 +270,8 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
     faces, cells = [], []
     around = np.pad(np.asarray(solid, dtype=bool), 1)
     for k, step in itertools.product(range(3), (-1, 1)):
-        other = np.roll(around, -step, axis=k)[1:-1, 1:-1, 1:-1]
-        cell = np.argwhere(np.asarray(solid, dtype=bool) & ~other)
+        neighbour = np.roll(around, -step, axis=k)[1:-1, 1:-1, 1:-1]
+        cell = np.argwhere(np.asarray(solid, dtype=bool) & ~neighbour)
         i, j = (k + 1) % 3, (k + 2) % 3
         square = [(0, 0), (1, 0), (1, 1), (0, 1)]
         corners = np.empty((len(cell), 4, 3))
@@ -309,3 +282,62 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
         faces.append(corners)
         cells.append(cell)
     return np.concatenate(faces), np.concatenate(cells)
+
+
+# ---- along rays
+
+
+@picture
+def plot_reach(paper: Paper, reach: Reach) -> str:
+    """Draw how far rays from a centre go: an outline in the plane, points on axes in space.
+
+    Rays that met no boundary are open circles.
+    """
+    flat = len(reach.names) == 2
+    ax: Any = paper.axes(flat=flat)
+    layout = layout_of(reach.robot.motion)
+    centre = np.array([float(reach.centre[layout.x_index(name)]) for name in reach.names])
+    points = centre + reach.distance[:, None] * reach.directions
+    endless = np.asarray(reach.endless, dtype=bool)
+    labels = [f"{name} (m)" for name in reach.names]
+    if flat:
+        _outline(ax, centre, points, endless)
+        ax.set_aspect("equal", adjustable="datalim")
+        plain_axes(ax)
+        legend_below(ax)
+    else:
+        _cloud(ax, points, reach, endless)
+        ax.set(zlabel=labels[2])
+    ax.set_xlabel(labels[0], fontsize=LABEL, color=INK)
+    ax.set_ylabel(labels[1], fontsize=LABEL, color=INK)
+    unit = "m²" if flat else "m³"
+    return f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}"
+
+
+def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
+    order = np.argsort(np.arctan2(*(points - centre).T[::-1]))
+    closed = points[np.append(order, order[:1])]
+    ax.fill(*closed.T, facecolor="#dce8f2", edgecolor="none")
+    ax.plot(*closed.T, color=LINE_COLOUR, linewidth=1.4, label="boundary")
+    ax.plot(*centre, "+", color=INK, markersize=9, linestyle="none", label="centre")
+    if np.any(endless):
+        ax.plot(
+            *points[endless].T,
+            "o",
+            color=WARNED,
+            fillstyle="none",
+            markersize=4,
+            linestyle="none",
+            label="no boundary met",
+        )
+
+
+def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
+    colours = mpl("matplotlib").colormaps["viridis"]
+    cloud = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
+    if np.any(endless):
+        ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=WARNED, linewidths=0.7)
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = 0.03 * float(np.max(high - low)) or 0.1
+    set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
+    colour_bar(ax, cloud, "distance (m)")

@@ -55,8 +55,8 @@ class Panel:
         """What the numbers are, with their unit."""
         names = tuple(self.quantity.names[k] for k in self.entries)
         usual = "quaternion" if names == QUATERNION else self.quantity.key
-        words = self.quantity.words or quantity_words(self.unit, usual)
-        return axis_label(words, self.unit)
+        name = self.quantity.label or quantity_words(self.unit, usual)
+        return axis_label(name, self.unit)
 
     def largest(self, most: int) -> list[int]:
         """At most so many entries, those with the largest values, in their order."""
@@ -70,17 +70,17 @@ class Panel:
 def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
     """A panel for every unit of every quantity."""
     return [
-        Panel(one, unit, entries)
-        for one in quantities
-        for unit, entries in one.groups().items()
+        Panel(quantity, unit, entries)
+        for quantity in quantities
+        for unit, entries in quantity.groups().items()
         if len(entries)
     ]
 
 
 def axis_label(words: str, unit: str) -> str:
     """The label of an axis: what it shows, and the unit in brackets."""
-    for plain, shown in _SHOWN_UNITS.items():
-        unit = unit.replace(plain, shown)
+    for plain, raised in _SHOWN_UNITS.items():
+        unit = unit.replace(plain, raised)
     return f"{words} ({unit or NO_UNIT})"
 
 

@@ -1,19 +1,15 @@
-"""Quantities of results: named numbers with units, of one sample or of many.
-
-Which function gives those of a result is found by the name of its class.
-"""
+"""Quantities of results: named numbers with units, of one sample or of many."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import NacelleError
 from nacelle.spatial.scalar import Array
 
 SAMPLE = "sample (-)"
@@ -29,20 +25,20 @@ class ResultQuantity:
         names: of the entries (n,).
         units: of the entries (n,); "-" without one.
         values: (n,) at one sample, (N, n) along many.
-        across: label of the axis along which the samples are, with its unit.
-        places: of the samples on it (N,); their numbers from 1 if None.
+        x_label: of the axis along which the samples are, with its unit.
+        x: places of the samples on it (N,); their numbers from 1 if None.
         logarithmic: whether sizes differ by powers of ten.
-        words: what the numbers are; what is measured in their units if empty.
+        label: what the numbers are; what is measured in their units if empty.
     """
 
     key: str
     names: tuple[str, ...]
     units: tuple[str, ...]
     values: Array
-    across: str = SAMPLE
-    places: Array | None = None
+    x_label: str = SAMPLE
+    x: Array | None = None
     logarithmic: bool = False
-    words: str = ""
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Check the shapes, so that no name comes to another's number."""
@@ -59,7 +55,7 @@ class ResultQuantity:
     def along(self) -> Array:
         """Places of the samples (N,) on the axis."""
         count = 1 if self.single else len(self.values)
-        return np.arange(1.0, count + 1.0) if self.places is None else np.asarray(self.places, dtype=float)
+        return np.arange(1.0, count + 1.0) if self.x is None else np.asarray(self.x, dtype=float)
 
     def groups(self) -> dict[str, list[int]]:
         """Places of the entries by unit, in their order."""
@@ -92,48 +88,12 @@ def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
     return quantity_of_rows(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
 
 
-# ---- the quantities of any result
-
-
-# Classes that have quantities, by the module that gives them; its functions have their names.
-_CLASSES = {
-    "kinematics": (
-        *("InverseKinematics", "ForwardKinematics", "Jacobian", "Singularities", "BodyMotion", "JointMotion"),
-        *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
-    ),
-    "dynamics": (
-        *("InverseDynamics", "ForwardDynamics", "Regressor", "Reactions", "PeakReactions", "Sizing"),
-        *("GravityBalance", "LinearModel", "Simulation"),
-    ),
-    "identification": (
-        *("Excitation", "Measurement", "Samples", "Rehearsal", "Validation", "Estimator", "Identification"),
-        "ConsistentParameters",
-    ),
-    "elastic": ("NaturalFrequencies", "FrequencyMap", "Buckling", "StaticDeflection"),
-    "control": ("ControlRun", "Observation"),
-}
+# ---- of any result
 
 
 def class_words(name: str) -> str:
     """The name of a class in words: "inverse dynamics"."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
-
-
-# Module and function that give the quantities of a class, by its name.
-HOMES = {
-    name: (home, class_words(name).replace(" ", "_")) for home, names in _CLASSES.items() for name in names
-}
-
-
-def quantities(result: Any) -> list[ResultQuantity]:
-    """All quantities of a result; none of what has no numbers with names."""
-    for one in type(result).__mro__:
-        if one.__name__ in HOMES:
-            home, function = HOMES[one.__name__]
-            module = importlib.import_module(f"nacelle.report.results.{home}")
-            found: list[ResultQuantity] = getattr(module, function)(result)
-            return found
-    return []
 
 
 def robot_in(result: Any) -> Any:
@@ -145,16 +105,3 @@ def robot_in(result: Any) -> Any:
             if robot is not None:
                 return robot
     return getattr(getattr(result, "grid", None), "robot", None)
-
-
-def chosen(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
-    """The quantities of a result with these keys.
-
-    Raises:
-        NacelleError: if it has none of such a name.
-    """
-    found = {one.key: one for one in quantities(result)}
-    for key in keys:
-        if key not in found:
-            raise NacelleError(f"{type(result).__name__} has no {key!r}; {did_you_mean(key, tuple(found))}")
-    return [found[key] for key in keys]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.identification.estimation.regression import Regression
+from typing import TYPE_CHECKING
+
 from nacelle.model.joint import Primitive
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.report.results import names
+
+if TYPE_CHECKING:
+    from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+    from nacelle.identification.estimation.regression import Regression
 
 # Of a translation and of a rotation.
 _AXIS_UNITS = {
@@ -51,5 +55,5 @@ def parameter_unit(robot: Robot, name: str) -> str:
 
 def base_units(base: BaseParameters) -> list[str]:
     """Units of base parameters: those of the parameters that lead them."""
-    listed, groups = linear_parameters(base.robot).names, base.choice.groups()
-    return [parameter_unit(base.robot, listed[groups[k][0]]) for k in base.kept]
+    names, groups = linear_parameters(base.robot).names, base.choice.groups()
+    return [parameter_unit(base.robot, names[groups[k][0]]) for k in base.kept]

@@ -47,4 +47,4 @@ def panel_chart(panel: Panel, title: str) -> str:
     quantity = panel.quantity
     x, entries = quantity.along(), panel.largest(MOST_CURVES)
     series = [Series(quantity.names[k], x, quantity.values[:, k]) for k in entries]
-    return line_chart(series, x=quantity.across, y=panel.label, title=title)
+    return line_chart(series, x=quantity.x_label, y=panel.label, title=title)

@@ -21,7 +21,7 @@ from nacelle.report.loads import (
     travel_line,
 )
 from nacelle.report.results.panels import panels_of
-from nacelle.report.results.quantity import chosen
+from nacelle.report.results.quantities import chosen
 from nacelle.report.sheet.content import Content, long_table, panel_chart, said_by
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
@@ -43,19 +43,19 @@ def drives(subject: Subject) -> Content:
     try:
         motion = subject.motion
     except NacelleError as error:
-        words = f"There is no standard motion: {error}."
+        sentence = f"There is no standard motion: {error}."
         data = {"limits": limits, "motion": {"reason": str(error)}}
-        return Content(data, head + (paragraph(words) if actuators else ""))
+        return Content(data, head + (paragraph(sentence) if actuators else ""))
     command = subject.command("dynamics", *motion.arguments)
     loads = {"command": command, **sizing_data(motion.sizing)}
-    words = f"{motion.words}, from rest to rest, friction included."
+    sentence = f"{motion.words}, from rest to rest, friction included."
     charts = [
         panel_chart(panel, "Drive forces along the standard motion")
         for panel in panels_of(chosen(motion.sizing, ("forces",)))
     ]
     page = [
         said_by(command),
-        paragraph(words[:1].upper() + words[1:]),
+        paragraph(sentence[:1].upper() + sentence[1:]),
         parts_html([*sizing_parts(motion.sizing), travel_line(motion.sizing)]),
         *charts,
     ]
@@ -69,7 +69,7 @@ def masses(subject: Subject) -> Content:
     """Weigh a robot, and say what its drives hold and its joints transmit at rest in the reference pose."""
     robot, data, show = subject.robot, subject.summary, subject.command("show")
     rest = Line(subject.reference, subject.reference, motion=robot.motion, duration=1.0)
-    held, held_page = _at_rest(
+    hold_data, held_page = _at_rest(
         subject.command("dynamics", *_REST),
         lambda: size_motors(robot, rest, rate=10.0),
         sizing_data,
@@ -97,7 +97,7 @@ def masses(subject: Subject) -> Content:
         carried_page,
     ]
     numbers = {"command": show, "bodies": data["bodies"], "gravity": data["gravity"]}
-    return Content({"bodies": numbers, "hold": held, "reactions": carried}, "".join(page))
+    return Content({"bodies": numbers, "hold": hold_data, "reactions": carried}, "".join(page))
 
 
 def _at_rest(

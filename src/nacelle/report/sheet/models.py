@@ -43,8 +43,8 @@ MODELS = (
 
 def _model_words(name: str) -> str:
     """A model in words: "inverse dynamics, flexible"."""
-    words = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
-    return f"{words}, flexible" if name in ELASTIC_NAMES else words
+    label = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
+    return f"{label}, flexible" if name in ELASTIC_NAMES else label
 
 
 def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
@@ -54,12 +54,12 @@ def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
         name = _model_words(count.model)
         name += f" from {count.input}" if count.input != "pose" else ""
         name += ", with friction" if count.friction else ""
-        listed = "".join(
+        published_cell = "".join(
             element("span", text(f"{entry.total}: {entry.source}; {entry.contains}"), kind="more")
             for entry in count.published
         )
         small = count.count
-        apart = [
+        other_counts = [
             f"{number} {what}"
             for number, what in ((small.sqrt, "√"), (small.trig, "sin, cos, atan2"), (small.other, "others"))
             if number
@@ -70,8 +70,8 @@ def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
                 str(small.add),
                 str(small.mul),
                 element("strong", str(small.total)),
-                text(", ".join(apart) or "–"),
-                listed or "–",
+                text(", ".join(other_counts) or "–"),
+                published_cell or "–",
             ]
         )
     return table(["model", "+/−>", "×/÷>", "together>", "apart", "published"], rows)
@@ -83,7 +83,7 @@ def counts(subject: Subject) -> Content:
     flexible = any(body.section is not None for body in robot.bodies) or any(
         joint.drive_stiffness for joint in robot.joints
     )
-    wanted = [
+    cases = [
         (name, friction, source)
         for name, acts in (*MODELS, *((name, True) for name in ELASTIC_NAMES if flexible))
         for friction in ((False, True) if acts and subject.has_friction else (False,))
@@ -91,7 +91,7 @@ def counts(subject: Subject) -> Content:
         for source in dict.fromkeys(("pose", *published_inputs(robot.name, name)))
         if friction == subject.has_friction or source == "pose"
     ]
-    for name, friction, source in wanted:
+    for name, friction, source in cases:
         options = [*(["--friction"] if friction else []), *(["--input", source] if source != "pose" else [])]
         command = subject.command("ops", name, *options)
         try:
@@ -127,10 +127,10 @@ def parameters(subject: Subject) -> Content:
     base = base_parameters(subject.robot)
     command = subject.command("base")
     numbers = {"command": subject.command("show"), "parameters": subject.summary["parameters"]}
-    head, table_of_values, *others = base_parts(base)
+    head, table_of_values, *remarks = base_parts(base)
     page = [
         said_by(command),
-        parts_html([head, *others]),
+        parts_html([head, *remarks]),
         folded(f"All {len(base)} base parameters and what each is a sum of", parts_html([table_of_values])),
     ]
     return Content({"base": {"command": command, **base.data()}, "numbers": numbers}, "".join(page))
@@ -142,19 +142,19 @@ def parameters(subject: Subject) -> Content:
 def frequencies(subject: Subject) -> Content:
     """Find the natural frequencies of a robot in its reference pose."""
     titles = ("Flexible links and drives, actuators locked", "Rigid robot under constant drive forces")
-    found = {"modes": _modes, "linear": _linear}
+    makers = {"modes": _modes, "linear": _linear}
     data: dict[str, Any] = {}
     page: list[str] = []
-    for title, (name, function) in zip(titles, found.items(), strict=True):
+    for title, (name, function) in zip(titles, makers.items(), strict=True):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
                 data[name], parts = function(subject)
-            shown = said_by(data[name]["command"]) + parts_html(parts)
+            content = said_by(data[name]["command"]) + parts_html(parts)
         except NacelleError as error:
             data[name] = {"reason": str(error)}
-            shown = paragraph(f"Not computed: {error}.")
-        page += [element("h3", title), shown]
+            content = paragraph(f"Not computed: {error}.")
+        page += [element("h3", title), content]
     return Content(data, "".join(page))
 
 
@@ -164,8 +164,8 @@ def _modes(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
     if not any(body.section for body in robot.bodies) and not any(j.drive_stiffness for j in robot.joints):
         raise NacelleError("no body has a section and no drive a stiffness: the robot is rigid")
     result = natural_frequencies(robot, subject.reference, modes=6)
-    kept = {name: modes_data(result)[name] for name in ("locked", "frequencies", "damping", "rigid")}
-    return {"command": subject.command("modes"), **kept}, modes_parts(result)
+    data = {name: modes_data(result)[name] for name in ("locked", "frequencies", "damping", "rigid")}
+    return {"command": subject.command("modes"), **data}, modes_parts(result)
 
 
 def _linear(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
@@ -175,8 +175,8 @@ def _linear(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
         raise NacelleError(f"no joint has a spring, so that gravity alone acts on deviations ({command})")
     model = linearise(robot, subject.reference)
     data = linear_data(model)
-    kept = {name: data[name] for name in ("poles", "natural_frequencies", "tau", "smooth")}
-    return {"command": command, **kept}, [pole_table(model)]
+    entries = {name: data[name] for name in ("poles", "natural_frequencies", "tau", "smooth")}
+    return {"command": command, **entries}, [pole_table(model)]
 
 
 # ---- verification
@@ -201,11 +201,11 @@ def engine_table(comparison: dict[str, Any]) -> str:
     """
     engines = comparison["engines"]
     entries = [{q["name"]: q for q in engine["quantities"]} for engine in engines]
-    names = list(dict.fromkeys(name for listed in entries for name in listed))
+    names = list(dict.fromkeys(name for by_name in entries for name in by_name))
     rows = []
     for name in names:
-        allowed = next(listed[name]["tolerance"] for listed in entries if name in listed)
-        rows.append([text(name), f"{allowed:.0e}", *(_error(listed.get(name)) for listed in entries)])
+        allowed = next(by_name[name]["tolerance"] for by_name in entries if name in by_name)
+        rows.append([text(name), f"{allowed:.0e}", *(_error(by_name.get(name)) for by_name in entries)])
     heads = [text(f"{engine['engine']} {engine['version']}") + ">" for engine in engines]
     return table(["largest relative error", "allowed>", *heads], rows)
 
@@ -213,8 +213,8 @@ def engine_table(comparison: dict[str, Any]) -> str:
 def _error(quantity: dict[str, Any] | None) -> str:
     if quantity is None:
         return "–"
-    shown = "no number" if quantity["error"] is None else f"{quantity['error']:.1e}"
-    return shown if quantity["ok"] else element("strong", f"{shown} fails")
+    error_text = "no number" if quantity["error"] is None else f"{quantity['error']:.1e}"
+    return error_text if quantity["ok"] else element("strong", f"{error_text} fails")
 
 
 def engines(subject: Subject, verifier: Verifier | None) -> Content:
@@ -234,10 +234,10 @@ def engines(subject: Subject, verifier: Verifier | None) -> Content:
         )
     data = verifier(subject.robot).as_dict()
     names = " and ".join(f"{engine['engine']} {engine['version']}" for engine in data["engines"])
-    words = "agrees with" if data["ok"] else "does not agree with"
+    agreement = "agrees with" if data["ok"] else "does not agree with"
     verdict = element(
         "div",
-        paragraph(f"nacelle {words} {names}."),
+        paragraph(f"nacelle {agreement} {names}."),
         paragraph(
             f"{data['states']} random states of the workspace (seed {data['seed']}), condition number of "
             f"the scaled Jacobian up to {number(data['condition'], 3)}."

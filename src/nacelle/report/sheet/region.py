@@ -50,8 +50,8 @@ def region(subject: Subject) -> Content:
         cuts.append({"command": command, **workspace_data(grid)})
         picture = _line(grid) if len(grid.names) == 1 else slice_map(grid)
         pictures.append(element("div", picture, parts_html(lines), said_by(command)))
-    rays, words = _rays(subject)
-    return Content({"slices": cuts, "rays": rays}, words + element("div", *pictures, kind="maps"))
+    rays, rays_markup = _rays(subject)
+    return Content({"slices": cuts, "rays": rays}, rays_markup + element("div", *pictures, kind="maps"))
 
 
 def _rays(subject: Subject) -> tuple[dict[str, Any], str]:
@@ -69,10 +69,10 @@ def _rays(subject: Subject) -> tuple[dict[str, Any], str]:
 
 def slice_map(grid: Workspace) -> str:
     """A slice in two coordinates as a map: conditioning within limits, hatched beyond them."""
-    found = bands(grid)
+    all_bands = bands(grid)
     beyond = grid.reachable & ~grid.inside_limits
-    kinds = [CellKind(band.label, band.colour) for band in found]
-    layers = [band.cells for band in found]
+    kinds = [CellKind(band.label, band.colour) for band in all_bands]
+    layers = [band.cells for band in all_bands]
     if np.any(beyond):
         kinds, layers = [CellKind("reached beyond limits"), *kinds], [beyond, *layers]
     kind_of = np.full(grid.flags.shape, -1)
@@ -147,13 +147,13 @@ def nearest_words(slices: list[dict[str, Any]], coordinates: tuple[str, ...], mo
         coordinates: names of the entries of a pose.
         mover: what moves, in a word: the nacelle, or the mechanism.
     """
-    entries = [(found["measure"], kind, found) for cut in slices for kind, found in cut.items()]
+    entries = [(nearest["measure"], kind, nearest) for cut in slices for kind, nearest in cut.items()]
     if not entries:
         return "No pose of the slices is within limits: nothing was measured."
-    measure, kind, found = min(entries, key=lambda entry: float(entry[0]))
+    measure, kind, nearest = min(entries, key=lambda entry: float(entry[0]))
     near = "is met" if measure < MET else "is near" if measure < NEAR else "is the nearest"
-    leg = f", leg {found['leg']}" if found["leg"] else ""
-    at = ", ".join(f"{name} = {value:.3g}" for name, value in zip(coordinates, found["at"], strict=True))
+    leg = f", leg {nearest['leg']}" if nearest["leg"] else ""
+    at = ", ".join(f"{name} = {value:.3g}" for name, value in zip(coordinates, nearest["at"], strict=True))
     return (
         f"Within limits a {kind} singularity {near}: measure {measure:.3g} at {at}{leg} "
         f"({_MEANING[kind].format(mover)})."

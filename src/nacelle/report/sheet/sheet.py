@@ -220,8 +220,8 @@ def make_sections(
                 yield make_section(subject, name, verifier)
         for name in elsewhere:
             with task(f"section {names.index(name) + 1} of {len(names)}, {TITLES[name].lower()}"):
-                made = beside.section(name) if beside is not None else None
-                yield made or make_section(subject, name, verifier)
+                section = beside.section(name) if beside is not None else None
+                yield section or make_section(subject, name, verifier)
 
 
 def make_section(subject: Subject, name: str, verifier: Verifier | None = None) -> SheetSection:
@@ -290,19 +290,19 @@ def made_beside(
         payload: which payloads it carries.
         verifier: compares the robot with other engines; a function of a module.
     """
-    others = [name for name in _BESIDE if name in names[1:]]
-    if not others or (os.cpu_count() or 1) < 2:
+    names_beside = [name for name in _BESIDE if name in names[1:]]
+    if not names_beside or (os.cpu_count() or 1) < 2:
         yield None
         return
     context = get_context("spawn")
-    answer, given = context.Pipe(duplex=False)
-    claims = {name: context.Lock() for name in others}
+    answer, sender = context.Pipe(duplex=False)
+    claims = {name: context.Lock() for name in names_beside}
     process = context.Process(
-        target=_make, args=(given, claims, source, mode, tuple(payload), verifier), daemon=True
+        target=_make, args=(sender, claims, source, mode, tuple(payload), verifier), daemon=True
     )
     process.start()
     # This process keeps no end that writes, so that the other's death ends the wait for its answer.
-    given.close()
+    sender.close()
     try:
         yield Beside(answer, claims)
     finally:
@@ -312,7 +312,7 @@ def made_beside(
 
 
 def _make(
-    given: Connection,
+    sender: Connection,
     claims: Mapping[str, Lock],
     source: str,
     mode: str,
@@ -325,4 +325,4 @@ def _make(
     subject = subject_of(source, mode, payload)
     for name, claim in claims.items():
         if claim.acquire(block=False):
-            given.send(make_section(subject, name, verifier))
+            sender.send(make_section(subject, name, verifier))

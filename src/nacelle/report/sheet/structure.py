@@ -23,7 +23,7 @@ from nacelle.scene.motion import poses_along, still
 def about(subject: Subject) -> Content:
     """Draw a robot, moving along the shown motion, and say where its description is from."""
     command, data = subject.command("show"), subject.summary
-    kept = ("name", "title", "notes", "sources", "hash", "motion", "gravity", "reference")
+    keys = ("name", "title", "notes", "sources", "hash", "motion", "gravity", "reference")
     parts = [
         _figure(subject),
         said_by(command),
@@ -33,7 +33,7 @@ def about(subject: Subject) -> Content:
     ]
     if data["sources"]:
         parts.append(element("h3", text("Sources of the description")) + bullets(data["sources"]))
-    return Content({"command": command, **{name: data[name] for name in kept}}, "".join(parts))
+    return Content({"command": command, **{name: data[name] for name in keys}}, "".join(parts))
 
 
 def _figure(subject: Subject) -> str:
@@ -61,7 +61,7 @@ def _figure(subject: Subject) -> str:
 def structure(subject: Subject) -> Content:
     """Describe the structure of a robot: a line of counts, the legs, and all joints in a folded table."""
     command, data, parts = subject.command("show"), subject.summary, subject.sections
-    kept = ("motion", "elements", "legs", "nacelle", "joints", "loops", "tools", "payload", "modes")
+    keys = ("motion", "elements", "legs", "nacelle", "joints", "loops", "tools", "payload", "modes")
     kind = data["nacelle"]["kind"]
     nacelle = "no nacelle" if kind == "none" else f"{kind} nacelle"
     page = [
@@ -70,7 +70,7 @@ def structure(subject: Subject) -> Content:
         parts_html([*parts.get("Legs", []), *parts.get("Couplings", [])]),
         folded(f"All {len(data['joints'])} joints", parts_html(parts["Joints"])),
     ]
-    return Content({"command": command, **{name: data[name] for name in kept}}, "".join(page))
+    return Content({"command": command, **{name: data[name] for name in keys}}, "".join(page))
 
 
 def freedoms(subject: Subject) -> Content:
@@ -92,10 +92,10 @@ def freedoms(subject: Subject) -> Content:
 def problems(subject: Subject) -> Content:
     """Give the warnings of the check, or say that there are none."""
     command, count = subject.command("check"), len(subject.problems)
-    listed = [problem.as_dict() for problem in subject.problems[:LISTED]]
-    data = {"command": command, "count": count, "problems": listed}
-    if not listed:
+    entries = [problem.as_dict() for problem in subject.problems[:LISTED]]
+    data = {"command": command, "count": count, "problems": entries}
+    if not entries:
         return Content(data, said_by(command) + paragraph("The check of the description warns of nothing."))
-    rows = [[text(problem[key]) for key in ("path", "message", "hint")] for problem in listed]
-    left = paragraph(f"{count - len(listed)} more are not listed.") if count > len(listed) else ""
-    return Content(data, said_by(command) + table(["place", "warning", "hint"], rows) + left)
+    rows = [[text(problem[key]) for key in ("path", "message", "hint")] for problem in entries]
+    remark = paragraph(f"{count - len(entries)} more are not listed.") if count > len(entries) else ""
+    return Content(data, said_by(command) + table(["place", "warning", "hint"], rows) + remark)

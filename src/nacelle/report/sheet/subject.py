@@ -63,13 +63,11 @@ class StandardMotion:
     Attributes:
         words: what it is.
         arguments: of `nacelle dynamics`.
-        trajectory: the same.
         sizing: what it requires of the drives.
     """
 
     words: str
     arguments: tuple[str, ...]
-    trajectory: Trajectory
     sizing: Sizing
 
 
@@ -80,19 +78,18 @@ def standard_motion(robot: Robot) -> StandardMotion:
         UnreachableError: if the robot can move along none.
     """
     times = np.linspace(0.0, 1.0, 65)
-    chosen = next((c for c in _candidates(robot) if usable(robot, c[2](duration=1.0)(times).x)), None)
-    if chosen is None:
+    candidate = next((c for c in _candidates(robot) if usable(robot, c[2](duration=1.0)(times).x)), None)
+    if candidate is None:
         raise UnreachableError(
             "around the reference pose there is no motion within limits and away from singularities"
         )
-    words, arguments, make = chosen
+    description, arguments, make = candidate
     for duration in _DURATIONS:
-        trajectory = make(duration=duration)
-        sizing = size_motors(robot, trajectory, rate=RATE)
+        sizing = size_motors(robot, make(duration=duration), rate=RATE)
         if all(load.within for load in sizing.loads):
             break
     options = ("--duration", f"{duration:g}", "--rate", f"{RATE:g}")
-    return StandardMotion(f"{words} in {duration:g} s", (*arguments, *options), trajectory, sizing)
+    return StandardMotion(f"{description} in {duration:g} s", (*arguments, *options), sizing)
 
 
 _Make = Callable[..., Trajectory]
@@ -136,7 +133,7 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
                     f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
                     options,
                     partial(
-                        Line, *(pose(robot, None, rotation_vector=turn) for turn in turns), motion=motion
+                        Line, *(pose(robot, None, rotation_vector=vector) for vector in turns), motion=motion
                     ),
                 )
 
@@ -145,14 +142,14 @@ def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[fl
     """The reference orientation turned about a base axis, as a rotation vector in six digits."""
     from scipy.spatial.transform import Rotation
 
-    turn = np.zeros(3)
-    turn[ROTATIONS.index(name)] = angle
-    quat = quat_multiply(quat_exp(turn), x[layout_of(robot.motion).quaternion])
+    rotation_vector = np.zeros(3)
+    rotation_vector[ROTATIONS.index(name)] = angle
+    quat = quat_multiply(quat_exp(rotation_vector), x[layout_of(robot.motion).quaternion])
     return [float(f"{value:.6g}") for value in Rotation.from_quat(quat).as_rotvec()]
 
 
-def _turned(option: str, turn: list[float]) -> Iterator[str]:
-    for name, value in zip(ROTATIONS, turn, strict=True):
+def _turned(option: str, rotation_vector: list[float]) -> Iterator[str]:
+    for name, value in zip(ROTATIONS, rotation_vector, strict=True):
         yield from (option, f"{name}={value:g}")
 
 
@@ -189,9 +186,9 @@ def shown_motion(robot: Robot) -> tuple[Array, Array]:
     poses = [x[None]]
     for part in parts:
         for k in range(_HALVINGS):
-            moved = _moved(robot, x, part, 0.5**k * _SHARE)
-            if usable(robot, moved):
-                poses.append(moved)
+            candidate = _moved(robot, x, part, 0.5**k * _SHARE)
+            if usable(robot, candidate):
+                poses.append(candidate)
                 break
     path = np.concatenate(poses)
     return np.arange(len(path)) * (_PART / _SAMPLES), path
@@ -202,15 +199,15 @@ def _moved(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Arra
     layout = layout_of(robot.motion)
     count = len(next(iter(part.values())))
     poses = np.broadcast_to(x, (count, layout.nx)).copy()
-    turn = np.zeros((count, 3))
+    rotation_vector = np.zeros((count, 3))
     for name, values in part.items():
         step = share * values * (1.5 if is_angle(robot, name) else robot.size)
         if name in layout.x_names:
             poses[:, layout.x_names.index(name)] += step
         else:
-            turn[:, ROTATIONS.index(name)] += step
-    if np.any(turn):
-        poses[:, layout.quaternion] = quat_multiply(quat_exp(turn), poses[:, layout.quaternion])
+            rotation_vector[:, ROTATIONS.index(name)] += step
+    if np.any(rotation_vector):
+        poses[:, layout.quaternion] = quat_multiply(quat_exp(rotation_vector), poses[:, layout.quaternion])
     return poses
 
 

@@ -79,11 +79,7 @@ class MujocoEngine:
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
-        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
-        D[:3, :3] = np.eye(3)
-        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
-        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
-        return D
+        return self.places.rate_map(np.eye(3), np.zeros((0, 0)) if self._point else state.platform.R.T)
 
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state of the tree."""
@@ -157,12 +153,12 @@ class MujocoEngine:
         return None
 
 
-def _carried(made: mj.MjsBody) -> mj.MjsBody:
+def _carried(body: mj.MjsBody) -> mj.MjsBody:
     """Give a body a general inertia, so that the compiler neither refuses nor simplifies it."""
-    made.explicitinertial = True
-    made.mass, made.ipos = 1.0, [0.1, 0.2, 0.3]
-    made.iquat, made.inertia = [0.8, 0.0, 0.36, 0.48], [0.3, 0.4, 0.5]
-    return made
+    body.explicitinertial = True
+    body.mass, body.ipos = 1.0, [0.1, 0.2, 0.3]
+    body.iquat, body.inertia = [0.8, 0.0, 0.36, 0.48], [0.3, 0.4, 0.5]
+    return body
 
 
 def build(robot: Robot) -> MujocoEngine:
@@ -205,13 +201,13 @@ def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
     for number, joint in enumerate(robot.tree_joints):
         carrier, placement = carriers[joint.predecessor]
         placement = placement @ joint.frame_predecessor
-        made = _carried(
+        body = _carried(
             carrier.add_body(name=f"joint {number}", pos=placement.p, quat=_quat_wxyz(placement.R))
         )
         for step, (kind, axis) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
             reflected = joint.gear_ratio**2 * joint.rotor_inertia
-            made.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
-        carriers[joint.successor] = (made, joint.frame_successor.inverse())
+            body.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
+        carriers[joint.successor] = (body, joint.frame_successor.inverse())
     return carriers
 
 
@@ -226,8 +222,8 @@ def _places(robot: Robot, model: mj.MjModel) -> JointPlaces:
     u: list[int] = []
     for number, joint in enumerate(robot.tree_joints):
         for step, (kind, _) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
-            made = mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, f"{number}.{step}")
-            first_q, first_u = int(model.jnt_qposadr[made]), int(model.jnt_dofadr[made])
+            index = mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, f"{number}.{step}")
+            first_q, first_u = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
             q += [first_q + 1, first_q + 2, first_q + 3, first_q] if kind == _BALL else [first_q]
             u += range(first_u, first_u + (3 if kind == _BALL else 1))
     return JointPlaces(np.array(q, dtype=int), np.array(u, dtype=int))

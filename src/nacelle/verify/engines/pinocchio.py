@@ -72,8 +72,8 @@ class PinocchioEngine:
         """The model with rotors: Pinocchio's recursions differ in whether they take them, its solver does."""
         model = pin.Model(self.model)
         armature = np.zeros(model.nv)
-        for joint, place in zip(self.robot.tree_joints, self.robot.v_slices, strict=True):
-            armature[self.places.u[place]] = joint.gear_ratio**2 * joint.rotor_inertia
+        for joint, entries in zip(self.robot.tree_joints, self.robot.v_slices, strict=True):
+            armature[self.places.u[entries]] = joint.gear_ratio**2 * joint.rotor_inertia
         model.armature = armature
         return model
 
@@ -84,18 +84,16 @@ class PinocchioEngine:
     def configuration(self, state: TreeState) -> Array:
         """The engine's coordinates of a state."""
         q = np.zeros(self.model.nq)
-        place = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
-        q[: len(place)] = place
+        pose = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
+        q[: len(pose)] = pose
         q[self.places.q] = state.q
         return q
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
-        m, D = self.robot.platform_nv, np.zeros((self.model.nv, self.model.nv))
-        D[:3, :3] = np.eye(3) if self._point else state.platform.R.T
-        D[3:m, 3:m] = state.platform.R.T[: m - 3, : m - 3]
-        D[self.places.u, m + np.arange(len(self.places.u))] = 1.0
-        return D
+        if self._point:
+            return self.places.rate_map(np.eye(3), np.zeros((0, 0)))
+        return self.places.rate_map(state.platform.R.T, state.platform.R.T)
 
     def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
         """Pinocchio's accelerations: derivatives of its velocities, so of components in moving axes."""
@@ -199,9 +197,9 @@ def build(robot: Robot) -> PinocchioEngine:
     model.gravity = pin.Motion(np.array(robot.gravity, dtype=float), np.zeros(3))
     here = pin.SE3.Identity()
     point = robot.nacelle.kind == "point"
-    made = pin.JointModelTranslation() if point else pin.JointModelFreeFlyer()
+    model_of_joint = pin.JointModelTranslation() if point else pin.JointModelFreeFlyer()
     # For each body the Pinocchio joint that carries it, and its pose there.
-    carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, made, here, "platform"), here)}
+    carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, model_of_joint, here, "platform"), here)}
     # Pinocchio's recursions take the joints of a branch one after the other.
     made_of: dict[int, list[int]] = {}
     for number in branch_by_branch(robot):
@@ -210,8 +208,8 @@ def build(robot: Robot) -> PinocchioEngine:
         placement = placement * _se3(joint.frame_predecessor)
         made_of[number] = []
         for step, name in enumerate(steps_of(joint, _STEPS, "Pinocchio")):
-            made = getattr(pin, f"JointModel{name}")()
-            carrier = model.addJoint(carrier, made, placement, f"{number}.{step}")
+            model_of_joint = getattr(pin, f"JointModel{name}")()
+            carrier = model.addJoint(carrier, model_of_joint, placement, f"{number}.{step}")
             placement = here
             made_of[number].append(carrier)
         carriers[joint.successor] = (carrier, placement * _se3(joint.frame_successor).inverse())

@@ -163,9 +163,9 @@ class Member:
         """Go to the reference pose."""
         self.move(reference_pose(self.session.robot))
 
-    def set_limits(self, kept: bool) -> None:
+    def set_limits(self, respected: bool) -> None:
         """Say whether limits count."""
-        self.session.limits = kept
+        self.session.limits = respected
         self.move(self.session.request)
 
     # ---------------------------------------------------------------------- loads
@@ -196,10 +196,10 @@ class Member:
             self._kinds[kind] = ""
             self.refresh()
 
-    def _fitted(self, given: Loads) -> LoadScales:
+    def _fitted(self, loads: Loads) -> LoadScales:
         """Scales such that the largest arrow has its length."""
         extent = _ARROW * self.stage.geometry.extent
-        force, moment = largest_load(given)
+        force, moment = largest_load(loads)
         # Rounding beside a real force is no moment to be drawn at full length.
         return LoadScales(
             extent / force if force > 1e-9 else 0.0,
@@ -208,12 +208,12 @@ class Member:
 
     def _draw_loads(self, kind: str) -> None:
         session = self.session
-        given = state_loads(session.robot, kind, session.bodies, session.x, *self._rates)
+        loads = state_loads(session.robot, kind, session.bodies, session.x, *self._rates)
         if self._units[kind] == LoadScales():
-            self._units[kind] = self._fitted(given)
+            self._units[kind] = self._fitted(loads)
         scales = LoadScales(*(self._scale * unit for unit in self._units[kind]))
-        self.stage.show_loads(kind, given, scales)
-        self._kinds[kind] = loads_html(given, ARROW_COLOURS[kind])
+        self.stage.show_loads(kind, loads, scales)
+        self._kinds[kind] = loads_html(loads, ARROW_COLOURS[kind])
 
     def set_load_scale(self, factor: float) -> None:
         """Multiply the lengths of arrows."""
@@ -227,7 +227,7 @@ class Member:
         session, names = self.session, slice_choices(self.session.robot)[pair]
         at, origin, extent = session.x, session.platform.p, self.stage.geometry.extent
         listener = _Listener(
-            lambda part: self._loop.post((id(self), "progress"), lambda: self._progress(part))
+            lambda part: self._loop.post((id(self), "progress"), lambda: self.panel.show_progress(part))
         )
         self.panel.show_progress(0.0)
 
@@ -235,16 +235,13 @@ class Member:
             with reported_to(listener):
                 return workspace_slice(session.robot, names, at, origin, extent)
 
-        self._loop.background(compute, lambda shown: self._slice_ready(session, shown))
+        self._loop.background(compute, lambda result: self._slice_ready(session, result))
 
-    def _progress(self, part: float) -> None:
-        self.panel.show_progress(part)
-
-    def _slice_ready(self, session: Session, shown: Slice) -> None:
+    def _slice_ready(self, session: Session, result: Slice) -> None:
         self.panel.show_progress(None)
         if session is self.session:
-            self.stage.show_slice(shown)
-            self.panel.show_slice(shown)
+            self.stage.show_slice(result)
+            self.panel.show_slice(result)
 
     def remove_slice(self) -> None:
         """Take the slice away."""
@@ -257,13 +254,13 @@ class Member:
         self.show_mode(None)
         self.panel.say_modes("computing …")
         self._loop.background(
-            lambda: lowest_modes(session.robot, x), lambda given: self._modes_ready(session, given)
+            lambda: lowest_modes(session.robot, x), lambda vibration: self._modes_ready(session, vibration)
         )
 
-    def _modes_ready(self, session: Session, given: Vibration) -> None:
+    def _modes_ready(self, session: Session, vibration: Vibration) -> None:
         if session is self.session:
-            self._vibration = given
-            self.panel.show_modes(given)
+            self._vibration = vibration
+            self.panel.show_modes(vibration)
 
     def show_mode(self, mode: int | None) -> None:
         """Show a mode in motion, or none."""

@@ -84,8 +84,8 @@ def verdict_html(verdict: Verdict) -> str:
 
 
 def _rest(verdict: Verdict) -> str:
-    words = verdict.words.removeprefix(verdict.standing.value).lstrip(":; ")
-    return f"<br>{escape(words)}" if words else ""
+    message = verdict.words.removeprefix(verdict.standing.value).lstrip(":; ")
+    return f"<br>{escape(message)}" if message else ""
 
 
 def problems_html(problems: Sequence[str]) -> str:
@@ -110,8 +110,8 @@ def dependent_html(values: Mapping[str, tuple[float, str]]) -> str:
     """Coordinates that follow from the others; nothing if there are none."""
     if not values:
         return ""
-    shown = ", ".join(f"{escape(name)} {value:.3g} {unit}" for name, (value, unit) in values.items())
-    return f'<div style="{_PLAIN}">follows: {shown}</div>'
+    values_text = ", ".join(f"{escape(name)} {value:.3g} {unit}" for name, (value, unit) in values.items())
+    return f'<div style="{_PLAIN}">follows: {values_text}</div>'
 
 
 def _square(colour: str) -> str:
@@ -121,25 +121,25 @@ def _square(colour: str) -> str:
     )
 
 
-def loads_html(given: Loads, colours: ArrowColours) -> str:
+def loads_html(loads: Loads, colours: ArrowColours) -> str:
     """The numbers of loads, forces and moments with units, and the colours of their arrows."""
-    if not given.rows:
-        return sentence_html(f"{given.kind}: {given.note or 'none'}")
+    if not loads.rows:
+        return sentence_html(f"{loads.kind}: {loads.note or 'none'}")
     units = {}
-    if any(row.force is not None for row in given.rows):
+    if any(row.force is not None for row in loads.rows):
         units["force"] = f"{_square(colours.force)}force (N)"
-    if any(row.moment is not None for row in given.rows):
+    if any(row.moment is not None for row in loads.rows):
         units["moment"] = f"{_square(colours.moment)}moment (N m)"
     head = "".join(f'<th style="text-align:right;font-weight:600">{unit}</th>' for unit in units.values())
     lines = []
-    for row in given.rows:
+    for row in loads.rows:
         cells = "".join(f'<td style="text-align:right">{_number(getattr(row, key))}</td>' for key in units)
         lines.append(f'<tr><td style="overflow-wrap:anywhere">{escape(row.name)}</td>{cells}</tr>')
     return (
         f'<div style="{_PLAIN}max-height:16em;overflow:auto">'
         '<table style="width:100%;border-collapse:collapse">'
-        f'<tr><th style="text-align:left;font-weight:600">{escape(given.kind)}</th>{head}</tr>'
-        f"{''.join(lines)}</table></div>{sentence_html(given.note)}"
+        f'<tr><th style="text-align:left;font-weight:600">{escape(loads.kind)}</th>{head}</tr>'
+        f"{''.join(lines)}</table></div>{sentence_html(loads.note)}"
     )
 
 
@@ -149,12 +149,12 @@ def _number(value: float | None) -> str:
     return "0" if abs(value) < 1e-9 else f"{value:.4g}"
 
 
-def slice_html(shown: Slice) -> str:
+def slice_html(result: Slice) -> str:
     """The legend of a slice of the workspace."""
-    lines = "".join(f"<div>{_square(patch.colour)}{escape(patch.label)}</div>" for patch in shown.patches)
-    words = shown.words.replace("m^2", "m²")
-    head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if shown.patches else ""
-    return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(words)}</div></div>'
+    lines = "".join(f"<div>{_square(patch.colour)}{escape(patch.label)}</div>" for patch in result.patches)
+    message = result.words.replace("m^2", "m²")
+    head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if result.patches else ""
+    return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(message)}</div></div>'
 
 
 # ---- the panel of one robot
@@ -174,7 +174,7 @@ class Controlled(Protocol):
     def to_reference(self) -> None:
         """Go to the reference pose."""
 
-    def set_limits(self, kept: bool) -> None:
+    def set_limits(self, respected: bool) -> None:
         """Say whether limits count."""
 
     def set_loads(self, kind: str, shown: bool) -> None:
@@ -264,15 +264,15 @@ class RobotPanel(Controls):
         step = 10.0 ** math.floor(math.log10((high - low) / 500.0))
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
         digits = max(0, -round(math.log10(step)))
-        shown = min(max(round(coordinate.factor * value, digits), low), high)
+        initial = min(max(round(coordinate.factor * value, digits), low), high)
         slider = self._gui.add_slider(
-            f"{coordinate.name} ({coordinate.unit})", round(low, digits), round(high, digits), step, shown
+            f"{coordinate.name} ({coordinate.unit})", round(low, digits), round(high, digits), step, initial
         )
         self._sliders.append((coordinate, slider))
 
-        def moved(given: float) -> None:
+        def moved(entered: float) -> None:
             self._touched[k] = time.monotonic()
-            self._controlled.set_coordinate(k, given / coordinate.factor)
+            self._controlled.set_coordinate(k, entered / coordinate.factor)
 
         self._on_update(slider, moved)
 
@@ -300,8 +300,8 @@ class RobotPanel(Controls):
         for k, ((coordinate, slider), value) in enumerate(zip(self._sliders, values, strict=True)):
             if now - self._touched.get(k, -1.0) > _TOUCHED:
                 digits = max(0, -math.floor(math.log10(slider.step) + 1e-9))
-                shown = round(coordinate.factor * float(value), digits)
-                slider.value = float(min(max(shown, slider.min), slider.max))
+                rounded = round(coordinate.factor * float(value), digits)
+                slider.value = float(min(max(rounded, slider.min), slider.max))
         self._write(self.verdict, verdict_html(verdict))
         self._write(self.dependent, dependent_html(dependent))
 
@@ -318,20 +318,20 @@ class RobotPanel(Controls):
         self.progress.visible = part is not None
         self.progress.value = 100.0 * (part or 0.0)
 
-    def show_slice(self, shown: Slice | None) -> None:
+    def show_slice(self, result: Slice | None) -> None:
         """Show the legend of a slice."""
-        self._write(self.slice, "" if shown is None else slice_html(shown))
+        self._write(self.slice, "" if result is None else slice_html(result))
 
-    def show_modes(self, given: Vibration) -> None:
+    def show_modes(self, vibration: Vibration) -> None:
         """Offer modes, or say why there are none."""
-        self.mode.options = (_NO_MODE, *given.labels)
+        self.mode.options = (_NO_MODE, *vibration.labels)
         self.mode.value = _NO_MODE
-        self.mode.visible = given.modes is not None
-        self._write(self.modes, sentence_html(given.words))
+        self.mode.visible = vibration.modes is not None
+        self._write(self.modes, sentence_html(vibration.words))
 
-    def say_modes(self, words: str) -> None:
+    def say_modes(self, message: str) -> None:
         """Say something about modes."""
-        self._write(self.modes, sentence_html(words))
+        self._write(self.modes, sentence_html(message))
 
     def no_mode(self) -> None:
         """Choose no mode."""
@@ -385,19 +385,19 @@ class Playbar(Controls):
         """Whether the way of the tool is to be shown."""
         return bool(self._traced.value)
 
-    def load(self, duration: float, words: str) -> None:
+    def load(self, duration: float, description: str) -> None:
         """Take a motion of a duration, s; 0 if there is none."""
         clock = Clock(duration)
         clock.speed, clock.loop = float(self._speed.value[:-1]), bool(self._loop.value)
         self.clock = clock
-        given = duration > 0.0
-        self._time.max = duration if given else 1.0
+        has_motion = duration > 0.0
+        self._time.max = duration if has_motion else 1.0
         self._time.step = max(duration, 1e-6) / 1000.0
         self._time.value = 0.0
         for handle in (self._play, self._time, self._speed, self._loop, self._traced):
-            handle.visible = given
+            handle.visible = has_motion
         self._words.content = sentence_html(
-            words
+            description
             or "nothing to play yet: give --trajectory or --run"
             + (", or:" if self._circle is not None else "")
         )

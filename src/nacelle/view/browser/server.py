@@ -73,14 +73,14 @@ def start_server(port: int | None, label: str) -> Any:
         NacelleError: if viser is missing, or the port cannot be had.
     """
     require_viser()
-    wanted = free_port(port)
+    free = free_port(port)
     import viser
 
     with contextlib.redirect_stdout(io.StringIO()):
-        server: Any = viser.ViserServer(host=HOST, port=wanted, label=label, verbose=False)
+        server: Any = viser.ViserServer(host=HOST, port=free, label=label, verbose=False)
     # viser can offer a page to the world through a tunnel: not this one, whatever a client requests.
     server.request_share_url = _refuse
-    if server.get_port() != wanted and port is not None:
+    if server.get_port() != free and port is not None:
         stop_server(server)
         raise NacelleError(f"port {port} of {HOST} is in use: name another one")
     server.gui.configure_theme(
@@ -120,11 +120,7 @@ FRAME, IDLE = 1.0 / 40.0, 0.2
 
 
 class EventLoop:
-    """A thread that handles events one after the other.
-
-    Attributes:
-        handled: how many events have been handled.
-    """
+    """A thread that handles events one after the other."""
 
     def __init__(self, tick: Callable[[float], bool], say: Callable[[str], None]) -> None:
         """Start the thread.
@@ -134,7 +130,6 @@ class EventLoop:
                 whether something moves by itself.
             say: is given what has gone wrong in an event, in words.
         """
-        self.handled = 0
         self._tick, self._say = tick, say
         self._pending: dict[Any, Callable[[], None]] = {}
         self._changed = threading.Condition()
@@ -173,8 +168,8 @@ class EventLoop:
             try:
                 value = work()
             except Exception as error:
-                words = _words(error)
-                self.post(object(), lambda: self._say(words))
+                message = _words(error)
+                self.post(object(), lambda: self._say(message))
             else:
                 self.post(object(), lambda: then(value))
 
@@ -199,7 +194,6 @@ class EventLoop:
                 events, self._pending = self._pending, {}
             for event in events.values():
                 self._guarded(event)
-                self.handled += 1
             now = time.monotonic()
             elapsed, last = now - last, now
             moves = bool(self._guarded(functools.partial(self._tick, elapsed)))

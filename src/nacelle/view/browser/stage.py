@@ -7,7 +7,7 @@ as triangles, round ones smooth: vertices (N, 3), m, and faces (M, 3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.scene.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb_bytes
 from nacelle.scene.faces import cylinder, faces, sphere, triangles
 from nacelle.scene.geometry import RobotGeometry, link_frame, robot_geometry, stretched_link
-from nacelle.shapes import solid as shapes
-from nacelle.shapes.solid import Ball, Drawn, Rod
+from nacelle.shapes.solid import Ball, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
@@ -31,27 +30,20 @@ from nacelle.view.slices import Slice
 _SIDES = 24
 
 
-class Triangles(NamedTuple):
-    """Triangles: vertices (N, 3), m, and for each face three of them (M, 3), outward."""
-
-    vertices: Array
-    faces: Array
-
-
-def one_mesh(meshes: Iterable[Triangles]) -> Triangles:
+def one_mesh(meshes: Iterable[Mesh]) -> Mesh:
     """Several meshes as one."""
     parts = list(meshes)
-    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    return Triangles(
-        np.concatenate([part.vertices for part in parts]),
-        np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)]),
+    starts = np.cumsum([0, *(len(part.points) for part in parts)])
+    return Mesh(
+        np.concatenate([part.points for part in parts]),
+        np.concatenate([part.triangles + start for part, start in zip(parts, starts[:-1], strict=True)]),
     )
 
 
-def solid_mesh(solid: Drawn) -> Triangles:
+def solid_mesh(solid: Drawn) -> Mesh:
     """The triangles of a solid in its own frame."""
-    if isinstance(solid, shapes.Mesh):
-        return Triangles(solid.points, solid.triangles)
+    if isinstance(solid, Mesh):
+        return solid
     bands: Iterable[Array]
     if isinstance(solid, Rod):
         # Both ends and the side share no corners: so the edges between them stay sharp.
@@ -62,7 +54,7 @@ def solid_mesh(solid: Drawn) -> Triangles:
     else:
         # Nor do flat faces.
         bands = faces(solid, np.inf)[:, None]
-    return one_mesh(Triangles(*triangles(band)) for band in bands)
+    return one_mesh(Mesh(*triangles(band)) for band in bands)
 
 
 # ---- the stage
@@ -133,14 +125,14 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Triangles(stretched_link(corners, 1.0), triangles)
+        mesh = Mesh(stretched_link(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
         return self._scene.add_mesh_simple(
             name,
-            mesh.vertices,
-            mesh.faces,
+            mesh.points,
+            mesh.triangles,
             color=rgb_bytes(colour),
             opacity=opacity,
             side="double",
@@ -153,15 +145,15 @@ class Stage:
     def place(self, bodies: BodyPoses) -> None:
         """Move all bodies."""
         quats = wxyz(bodies.R)
-        moved = set()
+        changed = set()
         for b, frame in enumerate(self._frames):
             now = np.concatenate([quats[b], bodies.p[b]])
             if b not in self._sent or not np.array_equal(now, self._sent[b]):
                 frame.wxyz, frame.position = tuple(quats[b]), tuple(bodies.p[b])
                 self._sent[b] = now
-                moved.add(b)
+                changed.add(b)
         for link, handle in zip(self.geometry.links, self._links, strict=True):
-            if moved & {*link.bodies}:
+            if changed & {*link.bodies}:
                 poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
                 frame, length = link_frame(*link.ends(poses))
                 handle.vertices = stretched_link(link.mesh[0], length).astype(np.float32)
@@ -193,16 +185,16 @@ class Stage:
 
     def hide(self, bodies: Sequence[str]) -> None:
         """Hide bodies by name, and show all others."""
-        shown = [body.name not in bodies for body in self._robot.bodies]
-        for frame, visible in zip(self._frames, shown, strict=True):
+        visibility = [body.name not in bodies for body in self._robot.bodies]
+        for frame, visible in zip(self._frames, visibility, strict=True):
             frame.visible = visible
         for link, handle in zip(self.geometry.links, self._links, strict=True):
-            handle.visible = all(shown[b] for b in link.bodies)
+            handle.visible = all(visibility[b] for b in link.bodies)
 
     # ---------------------------------------------------------------------- grips
 
-    def add_grips(self, grips: Sequence[Grip], moved: Callable[[int, str, Array, Array], None]) -> None:
-        """Add the grips; `moved` is called with their place, phase, position and quaternion (wxyz)."""
+    def add_grips(self, grips: Sequence[Grip], on_move: Callable[[int, str, Array, Array], None]) -> None:
+        """Add the grips; `on_move` is called with their place, phase, position and quaternion (wxyz)."""
         size = 0.3 * self.geometry.extent
         for k, grip in enumerate(grips):
             axes = (True, True, False) if grip.rings and not all(grip.ring_axes) else (True, True, True)
@@ -219,7 +211,7 @@ class Stage:
                 wxyz=tuple(wxyz(grip.at.R)),
                 position=tuple(grip.at.p),
             )
-            handle.on_update(_reporter(k, moved))
+            handle.on_update(_reporter(k, on_move))
             self._grips.append(handle)
 
     def place_grips(self, grips: Sequence[Grip], held: int | None) -> None:
@@ -235,17 +227,17 @@ class Stage:
 
     # ---------------------------------------------------------------------- beside the robot
 
-    def show_loads(self, kind: str, given: Loads | None, scales: LoadScales) -> None:
+    def show_loads(self, kind: str, loads: Loads | None, scales: LoadScales) -> None:
         """Draw forces and moments as arrows; none if there are none."""
-        vectors = (None, None) if given is None else (given.forces, given.moments)
+        vectors = (None, None) if loads is None else (loads.forces, loads.moments)
         for what, vector, scale, colour in zip(
             ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True
         ):
             name = f"{kind.replace(' ', '-')}-{what}"
-            if given is None or vector is None:
+            if loads is None or vector is None:
                 self._hide(name)
                 continue
-            arrows = segments(given.points, vector, scale)
+            arrows = segments(loads.points, vector, scale)
             long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.geometry.extent
             self._arrows(name, arrows[long], colour)
 
@@ -292,12 +284,12 @@ class Stage:
             thickness=thick * self.geometry.extent,
         )
 
-    def show_slice(self, shown: Slice | None) -> None:
+    def show_slice(self, result: Slice | None) -> None:
         """Draw a slice of the workspace; take it away if None."""
         self.remove_named("slice")
-        for k, patch in enumerate(shown.patches if shown is not None else ()):
+        for k, patch in enumerate(result.patches if result is not None else ()):
             opacity = 0.18 if patch.faint else 0.75
-            mesh = Triangles(patch.vertices, patch.faces)
+            mesh = Mesh(patch.vertices, patch.faces)
             self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
 
     def remove_named(self, prefix: str) -> None:
@@ -316,10 +308,10 @@ class Stage:
         self._node.remove()
 
 
-def _reporter(k: int, moved: Callable[[int, str, Array, Array], None]) -> Any:
+def _reporter(k: int, on_move: Callable[[int, str, Array, Array], None]) -> Any:
     """A callback of viser: awaited on its event loop, so that the order of events is kept."""
 
     async def report(event: Any) -> None:
-        moved(k, event.phase, np.array(event.target.position), np.array(event.target.wxyz))
+        on_move(k, event.phase, np.array(event.target.position), np.array(event.target.wxyz))
 
     return report

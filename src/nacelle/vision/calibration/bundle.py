@@ -32,7 +32,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nacelle.errors import CalibrationError
+from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.motion import States
 from nacelle.kinematics.shapes import twist_units
 from nacelle.model.robot import Robot
@@ -42,8 +42,9 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors, anchor_names
+from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
 from nacelle.vision.observer.process import Displacer
+from nacelle.vision.observer.settings import per_twist
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
 LENS = ("focal x", "focal y", "centre x", "centre y", "k1", "k2", "p1", "p2", "k3")
@@ -136,6 +137,30 @@ def _by_lens(camera: Camera, pixels: Array, a: Array) -> Array:
 # ---- all edges of all sightings as one system of least squares
 
 
+@dataclass(frozen=True)
+class CameraUnknowns:
+    """What is unknown beside the camera's pose.
+
+    Attributes:
+        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
+        anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
+        poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
+    """
+
+    lens: tuple[str, ...] = ()
+    anchors: float = 0.0
+    poses: float = 0.0
+
+    def lens_names(self) -> tuple[str, ...]:
+        """The single names of the lens's unknown numbers."""
+        kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
+        names = [name for kind in self.lens for name in kinds.get(kind, (kind,))]
+        for name in names:
+            if name not in LENS:
+                raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
+        return tuple(dict.fromkeys(names))
+
+
 POSE = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the camera's displacements, in camera axes."""
 
@@ -178,11 +203,7 @@ class Bundle:
         robot: Robot,
         cylinders: Sequence[Cylinder],
         sightings: Sequence[Sighting],
-        *,
-        lens: Sequence[str] = (),
-        anchors: Anchors = (),
-        anchor_sigma: float = 0.0,
-        poses: Array | None = None,
+        unknowns: CameraUnknowns,
     ) -> None:
         """Keep the problem.
 
@@ -190,20 +211,19 @@ class Bundle:
             robot: the robot.
             cylinders: that the edges' numbers refer to.
             sightings: what was seen, where.
-            lens: names in `LENS` that are unknown.
-            anchors: displacements of anchors that are unknown.
-            anchor_sigma: their standard deviation, m.
-            poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
+            unknowns: what is unknown beside the camera's pose.
         """
         self.robot, self.sightings = robot, tuple(sightings)
-        self._sight = Sight(robot, cylinders, anchors)
+        self._anchors: Anchors = anchors_of(robot) if unknowns.anchors > 0.0 else ()
+        self._anchor_sigma = unknowns.anchors
+        self._sight = Sight(robot, cylinders, self._anchors)
+        lens = unknowns.lens_names()
         self._lens = [LENS.index(name) for name in lens]
-        self._anchors, self._anchor_sigma = anchors, anchor_sigma
-        self._pose_sigma = poses
+        # Standard deviations (n,) of the given poses along the reduced twist; None: exact.
+        self._pose_sigma = per_twist(robot, unknowns.poses) if unknowns.poses > 0.0 else None
         self._displaced = Displacer(robot)
-        n = robot.motion.n
-        self._n = n if poses is not None else 0
-        self.names = (*POSE, *lens, *anchor_names(robot, anchors))
+        self._n = 0 if self._pose_sigma is None else robot.motion.n
+        self.names = (*POSE, *lens, *anchor_names(robot, self._anchors))
         self.count = len(self.names) + self._n * len(self.sightings)
 
     def units(self, camera: Camera) -> Array:
@@ -230,9 +250,9 @@ class Bundle:
         point = replace(point, camera=camera, anchors=point.anchors + z[first:last])
         if self._n:
             d = point.d + z[last:].reshape(point.d.shape)
-            given = self.start(camera).x
+            nominal = self.start(camera).x
             y = self._at(point).y
-            x = np.stack([self._displaced(*each) for each in zip(given, y, d, strict=True)])
+            x = np.stack([self._displaced(*each) for each in zip(nominal, y, d, strict=True)])
             point = replace(point, x=x, d=d)
         return point
 
@@ -263,24 +283,24 @@ class Bundle:
 
     def _rows(self, point: Point, at: States, k: int, edge: Observation) -> tuple[Array, Array]:
         """Rows of one edge of sighting k."""
-        place = k, edge.cylinder, edge.side
-        frame, q = at.results["frame"][place], at.results["tangent"][place[:2]]
+        index = k, edge.cylinder, edge.side
+        frame, q = at.results["frame"][index], at.results["tangent"][index[:2]]
         n, u, m = frame
         if not q > 0.0 or not np.all(np.isfinite(frame)):
             raise CalibrationError(
                 "the camera is within a cylinder that it has seen: give another first guess"
             )
-        own = edge_rows(point.camera, edge, frame)
-        moved = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
-        parts = [own.by_normal @ moved, own.by_lens[:, self._lens]]
+        part = edge_rows(point.camera, edge, frame)
+        by_camera = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
+        parts = [part.by_normal @ by_camera, part.by_lens[:, self._lens]]
         if self._anchors:
-            parts.append(own.by_normal @ at.results["by_anchor"][place])
-        J = np.zeros((len(own.r), self.count))
+            parts.append(part.by_normal @ at.results["by_anchor"][index])
+        J = np.zeros((len(part.r), self.count))
         J[:, : len(self.names)] = np.concatenate(parts, axis=1)
         if self._n:
             first = len(self.names) + k * self._n
-            J[:, first : first + self._n] = own.by_normal @ at.results["by_pose"][place]
-        return own.r, J
+            J[:, first : first + self._n] = part.by_normal @ at.results["by_pose"][index]
+        return part.r, J
 
     def _expected(self, point: Point) -> tuple[Array, Array]:
         """Rows that anchors and poses are near what they are expected to be."""

@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.errors import CalibrationError, did_you_mean
+from nacelle.errors import CalibrationError
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
@@ -41,15 +41,13 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, quat_from_vector, rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.bundle import LENS, Bundle, EdgePoints, Point, Sighting, System
+from nacelle.vision.calibration.bundle import Bundle, CameraUnknowns, EdgePoints, Point, Sighting, System
 from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measure import look
-from nacelle.vision.observer.anchors import Anchors, anchors_of
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.settings import per_twist
 from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
 from nacelle.vision.observer.update import quantile
 from nacelle.vision.placing import sphere_directions
@@ -71,24 +69,19 @@ def first_guesses(
     few = sightings[:: max(1, len(sightings) // _MOST)][:_MOST]
     candidates = _candidates(robot, cylinders, few, camera)
     options = {"cylinders": cylinder_option(cylinders)}
-    numbers = np.stack([camera_numbers(one) for one in candidates])
+    numbers = np.stack([camera_numbers(candidate) for candidate in candidates])
     cost = np.zeros(len(candidates))
     for sighting in few:
         frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results[
             "frame"
         ]
         for edge in sighting.edges:
-            n = _normal(camera, edge) if isinstance(edge, EdgePoints) else edge.normal
+            # The normal of the plane of points has the sign of the side that their order cannot tell.
+            n = np.linalg.svd(camera.ray(edge.pixels))[2][-1] if isinstance(edge, EdgePoints) else edge.normal
             off = np.sum((frame[:, edge.cylinder, edge.side, 0] - n) ** 2, axis=-1)
             cost += np.minimum(np.nan_to_num(off, nan=_CAP**2), _CAP**2)
     order = np.argsort(cost)[:count]
     return [candidates[int(k)] for k in order]
-
-
-def _normal(camera: Camera, edge: EdgePoints) -> Array:
-    """The normal of the plane of points, with the sign of the side that the points' order cannot tell."""
-    _, _, V = np.linalg.svd(camera.ray(edge.pixels))
-    return np.asarray(V[-1])
 
 
 def _candidates(
@@ -103,10 +96,10 @@ def _candidates(
     result = []
     for way in sphere_directions(_DIRECTIONS):
         for part in _DISTANCES:
-            one = Camera.looking(middle, middle + part * reach * way)
+            upright = Camera.looking(middle, middle + part * reach * way)
             for roll in np.arange(_ROLLS) * (2.0 * np.pi / _ROLLS):
-                R = one.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
-                result.append(camera.placed(Pose(R, one.pose.p)))
+                R = upright.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
+                result.append(camera.placed(Pose(R, upright.pose.p)))
     return result
 
 
@@ -124,30 +117,6 @@ _GATE = 1e-5
 _ROUNDS = 8
 # Part of the worst misfit beyond which an edge is left out with it.
 _WORSE = 0.2
-
-
-@dataclass(frozen=True)
-class CameraUnknowns:
-    """What is unknown beside the camera's pose.
-
-    Attributes:
-        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
-        anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
-        poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
-    """
-
-    lens: tuple[str, ...] = ()
-    anchors: float = 0.0
-    poses: float = 0.0
-
-    def lens_names(self) -> tuple[str, ...]:
-        """The single names of the lens's unknown numbers."""
-        kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
-        names = [name for given in self.lens for name in kinds.get(given, (given,))]
-        for name in names:
-            if name not in LENS:
-                raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
-        return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +169,6 @@ def calibrated(
     camera: Camera,
     unknowns: CameraUnknowns | None = None,
     *,
-    cylinders: Sequence[Cylinder] | None = None,
     search: bool = False,
 ) -> Calibration:
     """Find the pose of a camera.
@@ -210,7 +178,6 @@ def calibrated(
         sightings: what was seen, at four poses at least.
         camera: the lens, and a first guess of the pose.
         unknowns: what is unknown beside the pose.
-        cylinders: that the edges' numbers refer to; `visible_cylinders(robot)` if None.
         search: whether the pose is sought all around the robot; the guess is then one of many.
 
     Raises:
@@ -218,24 +185,10 @@ def calibrated(
             the iteration does not converge.
     """
     wanted = unknowns or CameraUnknowns()
-    cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
+    cylinders = visible_cylinders(robot)
     _check(robot, sightings, cylinders, wanted)
-    anchors: Anchors = anchors_of(robot) if wanted.anchors > 0.0 else ()
-    poses = per_twist(robot, wanted.poses) if wanted.poses > 0.0 else None
-
-    def bundle_of(used: Sequence[Sighting]) -> Bundle:
-        return Bundle(
-            robot,
-            cylinders,
-            used,
-            lens=wanted.lens_names(),
-            anchors=anchors,
-            anchor_sigma=wanted.anchors,
-            poses=poses,
-        )
-
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
-    bundle = bundle_of(sightings)
+    bundle = Bundle(robot, cylinders, sightings, wanted)
     point, system = _best(bundle, guesses)
     total = sum(len(sighting.edges) for sighting in sightings)
     kept = [list(range(len(sighting.edges))) for sighting in sightings]
@@ -244,13 +197,13 @@ def calibrated(
         # With half of them gone the fit itself is wrong, and says nothing of single ones.
         if not bad or sum(map(len, kept)) - len(bad) < 0.5 * total:
             break
-        kept = [[e for i, e in enumerate(own) if (k, i) not in bad] for k, own in enumerate(kept)]
+        kept = [[e for i, e in enumerate(left) if (k, i) not in bad] for k, left in enumerate(kept)]
         pairs = zip(sightings, kept, strict=True)
-        used = [replace(one, edges=tuple(one.edges[e] for e in own)) for one, own in pairs]
-        bundle = bundle_of(used)
+        used = [replace(seen, edges=tuple(seen.edges[e] for e in left)) for seen, left in pairs]
+        bundle = Bundle(robot, cylinders, used, wanted)
         point, system = _fitted(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
-    everything = {(k, i) for k, one in enumerate(sightings) for i in range(len(one.edges))}
-    left_out = sorted(everything - {(k, e) for k, own in enumerate(kept) for e in own})
+    everything = {(k, i) for k, seen in enumerate(sightings) for i in range(len(seen.edges))}
+    left_out = sorted(everything - {(k, e) for k, left in enumerate(kept) for e in left})
     return _result(bundle, point, system, tuple(left_out))
 
 
@@ -323,13 +276,13 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
         step = -(Vt.T @ (np.where(good, s, 0.0) / (s * s + damping) * projected)) / scale
         try:
             candidate = bundle.moved(point, step * units)
-            other = bundle.system(candidate)
+            trial = bundle.system(candidate)
         except CalibrationError:
             damping = 10.0 * damping
             continue
-        if np.isfinite(other.cost) and other.cost < system.cost:
-            small = system.cost - other.cost < 1e-14 * system.cost
-            point, system, damping = candidate, other, max(1e-12, 0.1 * damping)
+        if np.isfinite(trial.cost) and trial.cost < system.cost:
+            small = system.cost - trial.cost < 1e-14 * system.cost
+            point, system, damping = candidate, trial, max(1e-12, 0.1 * damping)
             if small:
                 break
         elif damping > 1e8:
@@ -346,8 +299,8 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
 def _misfits(system: System) -> set[tuple[int, int]]:
     """Edges whose residuals are beyond chance, the worst of them: (sighting, place)."""
     over = {}
-    for k, i, place in system.places:
-        r = system.r[place]
+    for k, i, rows in system.places:
+        r = system.r[rows]
         over[k, i] = float(r @ r) / quantile(len(r), _GATE)
     # One wrong edge pulls at all others: those that are much better than the worst may be right.
     worst = max(over.values())
@@ -359,22 +312,19 @@ def _result(
 ) -> Calibration:
     count = len(bundle.names)
     units = bundle.units(point.camera)
-    said = jacobian_excitation(system.J, units, bundle.names, count)
-    if said.undetermined:
-        listed = "; ".join(said.undetermined)
+    info = jacobian_excitation(system.J, units, bundle.names, count)
+    if info.undetermined:
+        names = "; ".join(info.undetermined)
         raise CalibrationError(
-            f"{bundle.robot.name}: the sightings do not determine {listed} (robot sizes, rad, focal lengths; "
+            f"{bundle.robot.name}: the sightings do not determine {names} (robot sizes, rad, focal lengths; "
             "camera axes): move the robot further, show more legs, or hold what is not determined",
-            said.undetermined,
+            info.undetermined,
         )
-    own = (said.directions.T * said.sigma**2) @ said.directions * np.outer(units[:count], units[:count])
+    C = (info.directions.T * info.sigma**2) @ info.directions * np.outer(units[:count], units[:count])
     first = count - len(point.anchors)
     anchors = dict(zip(bundle.names[first:], point.anchors.tolist(), strict=True))
     degrees = len(system.r) - bundle.count
-    return Calibration(
-        *(point.camera, bundle.names, own, system.cost, degrees),
-        *(rejected, said, anchors, point.x),
-    )
+    return Calibration(point.camera, bundle.names, C, system.cost, degrees, rejected, info, anchors, point.x)
 
 
 # ---- calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses
@@ -423,21 +373,17 @@ def rehearse_calibration(
     sightings = []
     for x in _poses(robot, poses, rng):
         scene = scenery.at(camera, x)
-        found = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
-        sightings.append(Sighting(x, tuple(edge for one in found if one is not None for edge in one.edges)))
+        fits = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
+        sightings.append(Sighting(x, tuple(edge for fit in fits if fit is not None for edge in fit.edges)))
     middle = float(np.linalg.norm(scenery.at(camera).rods[0].start)) if scenery.cylinders else 1.0
-    turn, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
-    start = Pose(rotation_quat(quat_from_vector(turn)) @ camera.pose.R, camera.pose.p + middle * way)
+    rotation, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
+    start = Pose(rotation_quat(quat_from_vector(rotation)) @ camera.pose.R, camera.pose.p + middle * way)
     result = calibrated(robot, sightings, camera.placed(start))
-    there = result.camera.pose
-    error = np.concatenate(
-        [
-            camera.pose.R.T @ (there.p - camera.pose.p),
-            log_rotation(camera.pose.R.T @ there.R),
-        ]
-    )
+    pose = result.camera.pose
+    across, rotated = camera.pose.R.T @ (pose.p - camera.pose.p), camera.pose.R.T @ pose.R
+    error = np.concatenate([across, log_rotation(rotated)])
     edges = sum(len(sighting.edges) for sighting in sightings)
-    return CalibrationRehearsal(result, error, np.array([one.x for one in sightings]), edges)
+    return CalibrationRehearsal(result, error, np.array([sighting.x for sighting in sightings]), edges)
 
 
 def _poses(robot: Robot, count: int, rng: np.random.Generator) -> list[Array]:

@@ -70,12 +70,12 @@ def jacobian_excitation(J: Array, units: Array, names: Sequence[str], count: int
         count: how many of them.
     """
     scaled = J * units
-    own, others = scaled[:, :count], scaled[:, count:]
-    if others.shape[1]:
+    first, rest = scaled[:, :count], scaled[:, count:]
+    if rest.shape[1]:
         # What the others can explain says nothing of the camera.
-        Q, _ = np.linalg.qr(others)
-        own = own - Q @ (Q.T @ own)
-    _, s, V = np.linalg.svd(own, full_matrices=False)
+        Q, _ = np.linalg.qr(rest)
+        first = first - Q @ (Q.T @ first)
+    _, s, V = np.linalg.svd(first, full_matrices=False)
     with np.errstate(divide="ignore"):
         sigma = np.where(s > _NOTHING * s[0], 1.0 / s, np.inf)
     return CameraExcitation(sigma[::-1], V[::-1], tuple(names[:count]))

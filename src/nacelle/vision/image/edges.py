@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import FIRST_PIXEL, Camera, Patch, Pixel
+from nacelle.vision.camera import Camera, Patch
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.image.render import meets, seen_parts
 from nacelle.vision.scene import CameraScene
@@ -54,40 +54,22 @@ _LEAST_POINTS = 4
 _CLEAR = 4.0
 
 
-class Picture:
-    """An image with its place in that of the camera.
+def interpolate(image: Array, pixels: Array) -> Array:
+    """Values (...) of an image (height, width) between pixels (..., 2), bilinear; NaN outside."""
+    from scipy.ndimage import map_coordinates
 
-    Attributes:
-        values: grey levels (height, width).
-        corner: pixel of the camera at the first pixel.
-    """
-
-    def __init__(self, values: Array, corner: Pixel = FIRST_PIXEL) -> None:
-        self.values, self.corner = values, corner
-
-    def at(self, pixels: Array) -> Array:
-        """Values (...) between pixels (..., 2), bilinear; NaN outside."""
-        u, v = pixels[..., 0] - self.corner.u, pixels[..., 1] - self.corner.v
-        height, width = self.values.shape
-        with np.errstate(invalid="ignore"):
-            inside = (u >= 0.0) & (v >= 0.0) & (u <= width - 1.0) & (v <= height - 1.0)
-        u, v = np.where(inside, u, 0.0), np.where(inside, v, 0.0)
-        i = np.minimum(v.astype(int), max(height - 2, 0))
-        j = np.minimum(u.astype(int), max(width - 2, 0))
-        below, right = np.minimum(i + 1, height - 1), np.minimum(j + 1, width - 1)
-        a, b, image = v - i, u - j, self.values
-        upper = (1.0 - b) * image[i, j] + b * image[i, right]
-        lower = (1.0 - b) * image[below, j] + b * image[below, right]
-        return np.where(inside, (1.0 - a) * upper + a * lower, np.nan)
+    # What has no place is put outside.
+    coordinates = np.nan_to_num(np.moveaxis(pixels, -1, 0)[::-1], nan=-1.0)
+    return np.asarray(map_coordinates(image, coordinates, float, order=1, cval=np.nan))
 
 
 def searched_normals(
-    picture: Picture, camera: Camera, seen: EdgeVisibility, search: float, model: PixelModel
+    image: Array, camera: Camera, seen: EdgeVisibility, search: float, model: PixelModel
 ) -> Array | None:
     """Normals (2, 3) of both edges, looked for within a distance of the predicted ones.
 
     Args:
-        picture: the image.
+        image: grey levels (height, width); NaN where there are none.
         camera: the camera.
         seen: where the edges are expected, and free.
         search: how far they may be from there, px.
@@ -101,7 +83,7 @@ def searched_normals(
     for side in (0, 1):
         if np.count_nonzero(kept[side]) < _LEAST_POINTS:
             continue
-        points = image_edge(picture, camera, seen, side, search, model)[kept[side]]
+        points = image_edge(image, camera, seen, side, search, model)[kept[side]]
         points = points[np.all(np.isfinite(points), axis=1)]
         if len(points) < _LEAST_POINTS:
             return None
@@ -111,12 +93,7 @@ def searched_normals(
 
 
 def image_edge(
-    picture: Picture,
-    camera: Camera,
-    seen: EdgeVisibility,
-    side: int,
-    search: float,
-    model: PixelModel,
+    image: Array, camera: Camera, seen: EdgeVisibility, side: int, search: float, model: PixelModel
 ) -> Array:
     """Points (samples, 2) of an edge in the image, px, one at each sample of it; NaN where none is clear."""
     p = seen.pixels[side]
@@ -127,7 +104,7 @@ def image_edge(
     half = int(np.ceil(3.0 * width / _STEP))
     count = int(np.ceil(search / _STEP)) + half
     offsets = _STEP * np.arange(-count, count + 1)
-    profile = picture.at(p[:, None] + offsets[:, None] * inwards[:, None])
+    profile = interpolate(image, p[:, None] + offsets[:, None] * inwards[:, None])
     z = _STEP * np.arange(-half, half + 1) / width
     kernel = z * np.exp(-0.5 * z * z)
     windows = np.lib.stride_tricks.sliding_window_view(profile, 2 * half + 1, axis=1)
@@ -140,8 +117,8 @@ def image_edge(
         shift = 0.5 * (low - high) / (low - 2.0 * mid + high)
         noise = np.sqrt(model.variance(np.asarray(max(model.leg, model.background))) * np.sum(kernel**2))
         clear = (mid > _CLEAR * noise) & (np.abs(shift) <= 1.0) & (inner == best)
-    place = _STEP * (inner + shift) - _STEP * (count - half)
-    return np.where(clear[:, None], p + place[:, None] * inwards, np.nan)
+    offset = _STEP * (inner + shift) - _STEP * (count - half)
+    return np.where(clear[:, None], p + offset[:, None] * inwards, np.nan)
 
 
 def plane_through(rays: Array) -> Array:
@@ -186,11 +163,9 @@ class Band:
     sides: tuple[int, ...]
     middles: Array
 
-    def values(self, image: Array, corner: Pixel = FIRST_PIXEL) -> Array:
-        """Values (k,) of the pixels in an image whose first pixel is at a corner; NaN outside it."""
-        u, v = self.u - corner.u, self.v - corner.v
-        inside = (u >= 0) & (v >= 0) & (u < image.shape[1]) & (v < image.shape[0])
-        return np.where(inside, image[np.where(inside, v, 0), np.where(inside, u, 0)], np.nan)
+    def values(self, image: Array) -> Array:
+        """Values (k,) of the pixels in an image (height, width)."""
+        return np.asarray(image[self.v, self.u])
 
 
 def band_around(
@@ -226,8 +201,8 @@ def band_around(
     if band is None or len(band.sides) == 2:
         return band
     # Pixels that depend on the other edge as well cannot be explained by one.
-    other = np.abs(band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s) >= model.reach + slack
-    return _band(band.u[other], band.v[other], band.patch.some(other), seen)
+    apart = np.abs(band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s) >= model.reach + slack
+    return _band(band.u[apart], band.v[apart], band.patch.some(apart), seen)
 
 
 def _candidates(
@@ -265,24 +240,24 @@ def _between(seen: EdgeVisibility, side: int, patch: Patch, margin: float) -> Ar
 
 def _disturbed(scene: CameraScene, index: int, patch: Patch, blur: float) -> Array:
     """Whether other solids are seen in pixels, or hide the cylinder there."""
-    own = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
+    solid = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
     rays = patch.rays / np.linalg.norm(patch.rays, axis=-1, keepdims=True)
     axis = np.mean(rays, axis=0)
     axis = axis / np.linalg.norm(axis)
     angle = float(np.arccos(min(float(np.min(rays @ axis)), 1.0))) * 1.01 + 8.0 * blur * float(
         np.max(patch.M)
     )
-    near = [k for k, seen in enumerate(scene.solids) if k == own or meets(seen.solid, axis, angle)]
+    near = [k for k, seen in enumerate(scene.solids) if k == solid or meets(seen.solid, axis, angle)]
     parts = seen_parts([scene.solids[k].solid for k in near], patch, blur)
-    place = near.index(own)
-    others = sum((seen for k, (_, seen) in parts.items() if k != place), np.zeros(patch.x.shape))
-    covered, seen = parts.get(place, (0.0, 0.0))
+    index_near = near.index(solid)
+    others = sum((seen for k, (_, seen) in parts.items() if k != index_near), np.zeros(patch.x.shape))
+    covered, seen = parts.get(index_near, (0.0, 0.0))
     return np.asarray((others > _TRACE) | (covered - seen > _TRACE))
 
 
 def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
     """Places v width + u in the image of the pixels beside a curve through points (k, 2)."""
-    places = []
+    keys = []
     ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))
     for first, last in ends.reshape(-1, 2):
         run = pixels[first:last]
@@ -301,8 +276,8 @@ def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
         rows = np.broadcast_to(rows[:, None], minor.shape)
         u, v = (rows, minor) if major == 0 else (minor, rows)
         inside = (u >= 0) & (v >= 0) & (u < camera.size[0]) & (v < camera.size[1])
-        places.append((v * camera.size[0] + u)[inside])
-    return np.concatenate(places) if places else np.zeros(0, dtype=int)
+        keys.append((v * camera.size[0] + u)[inside])
+    return np.concatenate(keys) if keys else np.zeros(0, dtype=int)
 
 
 # ---- the edges of a cylinder from the pixels around them, by the pixel model
@@ -388,8 +363,8 @@ def jacobian_rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Ar
     """J^T (2 sides + levels, k), J = dI/d(alpha_0, beta_0, alpha_1, beta_1, levels)."""
     inner = levels[1] if 0 in sides else levels[0]
     outer = {0: levels[0], 1: levels[-1]}
-    moved = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
-    return np.concatenate([*moved, mixture(F, sides)])
+    by_normals = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
+    return np.concatenate([*by_normals, mixture(F, sides)])
 
 
 def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> EdgeFit | None:
@@ -404,6 +379,8 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
     Returns:
         The edges; None where the pixels do not determine them.
     """
+    from scipy.linalg import block_diag
+
     good = np.isfinite(values)
     patch, values = (band.patch, values) if np.all(good) else (band.patch.some(good), values[good])
     sides = band.sides
@@ -430,18 +407,11 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
         converged = bool(np.all(step**2 < _DONE * np.diag(inverse)[: len(step)]))
         if converged:
             break
-    spread = spread_of(basis)
+    # From moves along the tangents of each side to its normal (3 sides, 2 sides).
+    spread = block_diag(*np.swapaxes(basis, 1, 2))
     covariance = spread @ inverse[: 2 * len(sides), : 2 * len(sides)] @ spread.T
     misfit = float(residuals @ residuals) / (len(values) - unknowns)
     return EdgeFit(sides, n, covariance, levels, misfit, len(values), converged)
-
-
-def spread_of(basis: Array) -> Array:
-    """The matrix (3 sides, 2 sides) from moves along tangents (sides, 2, 3) to the normals."""
-    result = np.zeros((3 * len(basis), 2 * len(basis)))
-    for k, directions in enumerate(basis):
-        result[3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = directions.T
-    return result
 
 
 def information_inverse(J: Array) -> Array | None:

@@ -124,12 +124,26 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     first, second = patch.from_plane(n0), patch.from_plane(-n1)
     strip = (first.s > -reach) & (second.s > -reach)
     near, first, second = patch.some(strip), first.some(strip), second.some(strip)
-    cover = Cover(_strip(first, second, blur), _least([first, second]))
-    ends = [
-        end
-        for at, inwards in ((start, stop - start), (stop, start - stop))
-        if (end := _end(_RodEnd(at, inwards, u, rod.radius, (n0, n1)), near, reach)) is not None
-    ]
+    # What is between two sides, F_0 + F_1 - 1.
+    part = np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
+    cover = Cover(part, _least([first, second]))
+
+    def end(at: Array, inwards: Array) -> Distance | None:
+        """Distance from the outline at an end, that of chord and ellipse; None if pixels are far inside."""
+        plane = np.cross(at - rod.radius * n0, at + rod.radius * n1)
+        # The other end of the lines is inside; the centre of a flat disc may be outside.
+        chord = near.from_plane(plane if plane @ inwards > 0.0 else -plane)
+        if np.min(chord.s, initial=np.inf) > reach:
+            return None
+        height = float(at @ u)
+        Q = (rod.radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
+        Q += height * (np.outer(u, at) + np.outer(at, u))
+        disc = near.from_quadric(Q)
+        outer = disc.s > chord.s
+        return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
+
+    both_ends = end(start, stop - start), end(stop, start - stop)
+    ends = [distance for distance in both_ends if distance is not None]
     if ends:
         nearest = _least(ends)
         both = overlap(cover, Cover(_edge(nearest, blur), nearest), _width(blur))
@@ -139,16 +153,6 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     for whole, there in zip(edge, cover.edge, strict=True):
         whole[strip] = there
     return Cover(part, edge)
-
-
-class _RodEnd(NamedTuple):
-    """An end of a cylinder: centre, way to the other end, unit direction, radius, tangent planes."""
-
-    at: Array
-    inwards: Array
-    u: Array
-    radius: float
-    normals: tuple[Array, Array]
 
 
 def _nothing(patch: Patch) -> Cover:
@@ -191,29 +195,6 @@ def bivariate_normal(h: Array, k: Array, correlation: Array) -> Array:
     opposite = np.where(h * k < 0.0, 0.5, 0.0)
     first, second = owens_t(h, (k / h - r) / q), owens_t(k, (h / k - r) / q)
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - first - second - opposite)
-
-
-def _strip(first: Distance, second: Distance, blur: float) -> Array:
-    """What is between two sides, F_0 + F_1 - 1."""
-    return np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
-
-
-def _end(rod_end: _RodEnd, patch: Patch, reach: float) -> Distance | None:
-    """Distance from the outline at an end, that of chord and ellipse; None if all pixels are far inside."""
-    at, u, radius = rod_end.at, rod_end.u, rod_end.radius
-    n0, n1 = rod_end.normals
-    plane = np.cross(at - radius * n0, at + radius * n1)
-    # The other end of the lines is inside; the centre of a flat disc may be outside.
-    plane = plane if plane @ rod_end.inwards > 0.0 else -plane
-    chord = patch.from_plane(plane)
-    if np.min(chord.s, initial=np.inf) > reach:
-        return None
-    height = float(at @ u)
-    Q = (radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
-    Q += height * (np.outer(u, at) + np.outer(at, u))
-    disc = patch.from_quadric(Q)
-    outer = disc.s > chord.s
-    return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
 
 
 def _least(distances: list[Distance]) -> Distance:
@@ -329,8 +310,6 @@ def render(
     scene: CameraScene | Sequence[CameraScene],
     model: PixelModel,
     *,
-    corner: Sequence[int] = (0, 0),
-    size: Sequence[int] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Array:
     """Image (height, width) of a scene, grey levels.
@@ -338,19 +317,16 @@ def render(
     Args:
         scene: what is before the camera; several scenes are instants of one exposure, equally long.
         model: blur, grey levels, noise.
-        corner: first pixel (u, v) of the region.
-        size: its width and height, px; to the end of the image if None.
         rng: makes the noise; without noise if None.
     """
     scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
     if not scenes:
         raise KinematicsError("an image needs at least one scene")
-    whole, (first_u, first_v) = scenes[0].camera.size, corner
-    width, height = (whole[0] - first_u, whole[1] - first_v) if size is None else size
+    width, height = scenes[0].camera.size
     image = np.empty((height, width))
     for v in range(0, height, _TILE):
         for u in range(0, width, _TILE):
-            tile = Region(first_u + u, first_v + v, min(_TILE, width - u), min(_TILE, height - v))
+            tile = Region(u, v, min(_TILE, width - u), min(_TILE, height - v))
             parts = [_tile(one, model, tile) for one in scenes]
             mean = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
             image[v : v + tile.height, u : u + tile.width] = mean

@@ -6,6 +6,6 @@
     obs.estimate(now)               # pose, twist and their covariance
 
 `sight` says what the camera sees at a pose and how that changes, `anchors` how it changes with the anchors on
-the base, `process` how the robot moves between measurements, `update` what one measurement says, `history`
+the base, `process` how the robot moves between measurements, `update` what one measurement says, `observer`
 puts late ones in their place.
 """

@@ -57,10 +57,10 @@ def of_offsets(robot: Robot) -> tuple[int]:
 
 def offset_map(robot: Robot, anchors: Anchors) -> Array:
     """From displacements along the directions `anchors` to those of all anchors, (3 joints, anchors)."""
-    place = {j: 3 * k for k, j in enumerate(base_joints(robot))}
+    offset = {j: 3 * k for k, j in enumerate(base_joints(robot))}
     D = np.zeros((*of_offsets(robot), len(anchors)))
     for k, (j, e) in enumerate(anchors):
-        D[place[j] : place[j] + 3, k] = e
+        D[offset[j] : offset[j] + 3, k] = e
     return D
 
 
@@ -69,8 +69,8 @@ def with_anchors(robot: Robot, offsets: Array) -> Robot:
     joints = list(robot.joints)
     for k, j in enumerate(base_joints(robot)):
         R, p = joints[j].frame_predecessor
-        moved = Pose(R, plus(p, offsets[3 * k : 3 * k + 3]))
-        joints[j] = replace(joints[j], frame_predecessor=moved)
+        frame = Pose(R, plus(p, offsets[3 * k : 3 * k + 3]))
+        joints[j] = replace(joints[j], frame_predecessor=frame)
     result = replace(robot, joints=tuple(joints))
     # What is decided from numbers, for instance how a leg is solved, is decided for the described robot.
     object.__setattr__(result, "numeric", robot.numeric)
@@ -118,10 +118,10 @@ def free_directions(robot: Robot, joints: Sequence[int]) -> list[Array]:
 
 def bodies_beyond(robot: Robot, joint: int) -> Array:
     """Which bodies (bodies,) hang on a joint of the tree, of bool."""
-    moved = np.zeros(len(robot.bodies), dtype=bool)
-    for j, one in enumerate(robot.tree_joints):
-        moved[one.successor] = j == joint or moved[one.predecessor]
-    return moved
+    beyond = np.zeros(len(robot.bodies), dtype=bool)
+    for j, tree_joint in enumerate(robot.tree_joints):
+        beyond[tree_joint.successor] = j == joint or beyond[tree_joint.predecessor]
+    return beyond
 
 
 def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
@@ -140,16 +140,11 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     robot, mechanism = now.robot, now.mechanism
     opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
     system = equations_at(now)
-    given, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
+    free, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
     columns = []
     for k, (j, _) in enumerate(anchors):
-        legs = _legs(robot, j, parasitic=mechanism.parasitic)
-        columns.append(respond(system, given, dependent, right=RightSides(opened[:, k]), legs=legs).u[:, -1])
+        # The legs that move with an anchor: its own, or all where the nacelle yields too.
+        own = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
+        legs = None if mechanism.parasitic else own
+        columns.append(respond(system, free, dependent, right=RightSides(opened[:, k]), legs=legs).u[:, -1])
     return np.concatenate([np.stack(columns, axis=1), np.eye(len(anchors))])
-
-
-def _legs(robot: Robot, joint: int, *, parasitic: bool) -> Sequence[int] | None:
-    """The legs that move with an anchor: its own, or all where the nacelle yields too."""
-    if parasitic:
-        return None
-    return [k for k, leg in enumerate(robot.legs) if joint in leg.joints]

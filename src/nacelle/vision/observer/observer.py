@@ -1,6 +1,6 @@
 """The observer: an extended Kalman filter over pose, twist, anchors and clock, in order of own times.
 
-    take        edges wait until they arrive, then go to their own time by the robot's clock    (`History`)
+    take        edges wait until they arrive, then go to their own time by the robot's clock
     read        readings of encoders likewise, at once
     accelerate  what the control law gives from a time on                                      (`process`)
     estimate    all that has arrived is filtered, and the state predicted from the last measurement to now
@@ -29,6 +29,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,88 +62,6 @@ class ObserverStep:
     event: Edges | Readings | None
     state: ObserverState
     said: Said = NOTHING
-
-
-class History:
-    """The filter over the last measurements."""
-
-    def __init__(
-        self, start: ObserverState, process: Process, measured: Measured, *, gate: float, horizon: float
-    ) -> None:
-        """Begin at a state.
-
-        Args:
-            start: the first state.
-            process: how states move on.
-            measured: models of the measurements.
-            gate: probability with which a right measurement is rejected.
-            horizon: how long states are kept, s.
-        """
-        self._process, self._measured = process, measured
-        self._gate, self._horizon = gate, horizon
-        self._units = twist_units(measured.robot)
-        self._clocked = len(start.P) > 2 * len(start.v) + len(start.anchors)
-        self._times, self.steps = [start.time], [ObserverStep(None, start)]
-        self.too_late = 0
-
-    @property
-    def last(self) -> ObserverState:
-        """The state after the latest measurement."""
-        return self.steps[-1].state
-
-    def before(self, time: float) -> ObserverState:
-        """The last state at or before a time; the first one where there is none."""
-        return self.steps[max(0, bisect_right(self._times, time) - 1)].state
-
-    def add(self, event: Edges | Readings) -> None:
-        """Filter a measurement at its own time, and again what is later."""
-        place = bisect_right(self._times, event.time)
-        if place == 0:
-            self.too_late += 1
-            return
-        later = [step.event for step in self.steps[place:]]
-        del self.steps[place:], self._times[place:]
-        self._append(event)
-        for other in later:
-            if other is not None:
-                self._append(other)
-        self._forget()
-
-    def _append(self, event: Edges | Readings) -> None:
-        before = self._process.predict(self.last, event.time)
-        a = self._process.accelerations.at(event.time)
-        edges = isinstance(event, Edges)
-        hold = edges and self._clocked and event.time - before.read > self._horizon
-        before, rows = self._measured.rows(before, event, a)
-        for _ in range(_ITERATIONS):
-            state, said = updated(
-                *(before, rows, self._gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
-            )
-            e = self._measured.error(before, state)
-            # Of the pose, and of its place in time.
-            way = np.abs(e[: len(state.v)]) + np.abs((state.clock - before.clock) * state.v)
-            if np.max(way / self._units) < _LINEAR:
-                break
-            # A long step: the model is linearised anew at its end, and the step taken again from its start.
-            _, again = self._measured.rows(state, event, a)
-            rows = again._replace(r=again.r + again.H @ e)
-        if not (state.P.diagonal() > 0.0).all():
-            raise ObserverError(
-                f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
-            )
-        self.steps.append(ObserverStep(event, state, said))
-        self._times.append(event.time)
-
-    def _forget(self) -> None:
-        oldest = self._times[-1] - self._horizon
-        first = max(0, bisect_right(self._times, oldest) - 1)
-        # A few at a time: moving a list for each costs more than it frees.
-        if first > 64:
-            del self._times[:first], self.steps[:first]
-            self._process.accelerations.forget(self._times[0])
-
-
-# ---- the observer: an extended Kalman filter over pose, twist, anchors and clock, in the order of own times
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +102,7 @@ class Observer:
         robot: the robot.
         cylinders: that the camera sees.
         anchors: displacements of anchors that are estimated; empty without.
+        too_late: how many measurements came later than the horizon and were left out.
     """
 
     def __init__(
@@ -216,28 +136,22 @@ class Observer:
         noise = np.broadcast_to(np.asarray(s.encoders, dtype=float), (len(robot.actuators),))
         self._sight = Sight(robot, self.cylinders, self.anchors)
         self._measured = Measured(camera, self._sight, encoders=noise, density=s.density(robot))
-        self._history = History(
-            self._first(start), self._process, self._measured, gate=s.gate, horizon=s.horizon
-        )
+        self._units = twist_units(robot)
         self._waiting: list[tuple[float, int, tuple[EdgeMeasurement, ...]]] = []
         self._order = itertools.count()
+        self.jump(start)
 
     @property
     def anchor_names(self) -> tuple[str, ...]:
         """Names of the estimated displacements: joint and direction."""
         return anchor_names(self.robot, self.anchors)
 
-    @property
-    def too_late(self) -> int:
-        """How many measurements came later than the horizon and were left out."""
-        return self._history.too_late
-
     def _first(self, start: Start) -> ObserverState:
         n, s = self.robot.motion.n, self.settings
         v = np.zeros(n) if start.v is None else np.array(start.v, dtype=float)
         if v.shape != (n,) or not np.all(np.isfinite(v)):
             raise ObserverError(f"the twist at the start has the shape ({n},) and is finite, got {start.v}")
-        there = inverse_kinematics(self.robot, start.x, limits=False)
+        kinematics = inverse_kinematics(self.robot, start.x, limits=False)
         slow = [s.anchors**2] * len(self.anchors) + [s.clock**2] * (s.clock > 0.0)
         P = np.zeros((2 * n + len(slow), 2 * n + len(slow)))
         P[: 2 * n, : 2 * n] = start.covariance(self.robot)
@@ -245,7 +159,7 @@ class Observer:
         if not np.all(P.diagonal() > 0.0) or not np.all(np.isfinite(P)):
             raise ObserverError("the uncertainty at the start must be positive and finite")
         zero = np.zeros(len(self.anchors))
-        return ObserverState(start.time, there.x, there.y, v, zero, start.clock, P, seen=start.time)
+        return ObserverState(start.time, kinematics.x, kinematics.y, v, zero, start.clock, P, seen=start.time)
 
     # ---- what comes in
 
@@ -264,7 +178,8 @@ class Observer:
         Raises:
             ObserverError: if one is not finite, or of no cylinder; time and cylinder are named.
         """
-        key = _by_exposure
+        # Edges of one exposure arrive together.
+        key = attrgetter("arrival", "time")
         for (arrival, _), group in itertools.groupby(sorted(measured, key=key), key=key):
             together = tuple(group)
             for edge in together:
@@ -303,8 +218,17 @@ class Observer:
             )
 
     def _use(self, event: Edges | Readings) -> None:
-        self._history.add(event)
-        edges, readings = self._history.last.rejected
+        """Filter a measurement at its own time, and again what is later; refuse an estimate that diverged."""
+        index = bisect_right(self._times, event.time)
+        if index == 0:
+            self.too_late += 1
+        else:
+            later = [step.event for step in self._steps[index:] if step.event is not None]
+            del self._steps[index:], self._times[index:]
+            for measurement in (event, *later):
+                self._filter(measurement)
+            self._forget()
+        edges, readings = self._last.rejected
         if max(edges, readings) > self.settings.patience:
             kind = "edges" if edges > self.settings.patience else "readings of encoders"
             raise ObserverError(
@@ -313,6 +237,46 @@ class Observer:
                 event.time,
                 diverged=True,
             )
+
+    @property
+    def _last(self) -> ObserverState:
+        """The state after the latest measurement."""
+        return self._steps[-1].state
+
+    def _filter(self, event: Edges | Readings) -> None:
+        """Append the state after a measurement that is later than all others."""
+        before = self._process.predict(self._last, event.time)
+        a = self._process.accelerations.at(event.time)
+        edges, gate = isinstance(event, Edges), self.settings.gate
+        unread = event.time - before.read > self.settings.horizon
+        hold = edges and self.settings.clock > 0.0 and unread
+        before, rows = self._measured.rows(before, event, a)
+        for _ in range(_ITERATIONS):
+            state, innovations = updated(
+                *(before, rows, gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
+            )
+            e = self._measured.error(before, state)
+            # Of the pose, and of its place in time.
+            way = np.abs(e[: len(state.v)]) + np.abs((state.clock - before.clock) * state.v)
+            if np.max(way / self._units) < _LINEAR:
+                break
+            # A long step: the model is linearised anew at its end, and the step taken again from its start.
+            _, again = self._measured.rows(state, event, a)
+            rows = again._replace(r=again.r + again.H @ e)
+        if not (state.P.diagonal() > 0.0).all():
+            raise ObserverError(
+                f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
+            )
+        self._steps.append(ObserverStep(event, state, innovations))
+        self._times.append(event.time)
+
+    def _forget(self) -> None:
+        oldest = self._times[-1] - self.settings.horizon
+        first = max(0, bisect_right(self._times, oldest) - 1)
+        # A few at a time: moving a list for each costs more than it frees.
+        if first > 64:
+            del self._times[:first], self._steps[:first]
+            self._process.accelerations.forget(self._times[0])
 
     # ---- what goes out
 
@@ -324,9 +288,11 @@ class Observer:
         """
         while self._waiting and self._waiting[0][0] <= time:
             _, _, together = heapq.heappop(self._waiting)
-            clock = self._history.last.clock
+            clock = self._last.clock
             self._use(Edges(together[0].time - clock, clock, together))
-        state = self._process.predict(self._history.before(time), time)
+        # From the last state at or before the time; from the first one where there is none.
+        before = self._steps[max(0, bisect_right(self._times, time) - 1)].state
+        state = self._process.predict(before, time)
         n, m = self.robot.motion.n, len(self.anchors)
         slow = slice(2 * n, 2 * n + m)
         age = max(0.0, time - state.seen)
@@ -350,19 +316,13 @@ class Observer:
     @property
     def steps(self) -> tuple[ObserverStep, ...]:
         """The measurements of the last `horizon` seconds in the order of their times, with what they said."""
-        return tuple(self._history.steps)
+        return tuple(self._steps)
 
     def consistency(self) -> Consistency:
         """How normalised innovations of the last measurements compare with chi-square."""
-        return consistency([step.said for step in self._history.steps])
+        return consistency([step.said for step in self._steps])
 
     def jump(self, start: Start) -> None:
         """Begin again at another state, for instance after divergence; what waits is kept."""
-        s = self.settings
         first = self._first(start)
-        self._history = History(first, self._process, self._measured, gate=s.gate, horizon=s.horizon)
-
-
-def _by_exposure(edge: EdgeMeasurement) -> tuple[float, float]:
-    """Edges of one exposure arrive together."""
-    return (edge.arrival, edge.time)
+        self._times, self._steps, self.too_late = [first.time], [ObserverStep(None, first)], 0

@@ -80,9 +80,9 @@ class Accelerations:
 
     def add(self, time: float, a: Array) -> None:
         """Take the acceleration (n,) from a time on; one that comes late goes to its place."""
-        place = bisect_right(self._times, time)
-        self._times.insert(place, time)
-        self._values.insert(place, a)
+        index = bisect_right(self._times, time)
+        self._times.insert(index, time)
+        self._values.insert(index, a)
 
     def forget(self, before: float) -> None:
         """Drop those that end before a time."""
@@ -91,19 +91,19 @@ class Accelerations:
 
     def at(self, time: float) -> Array:
         """The acceleration (n,) at a time."""
-        place = bisect_right(self._times, time)
-        return self._values[place - 1] if place else self._zero
+        index = bisect_right(self._times, time)
+        return self._values[index - 1] if index else self._zero
 
     def pieces(self, start: float, stop: float) -> list[tuple[float, Array]]:
         """Durations (s) and accelerations (n,) from a time to a later one."""
         if stop <= start:
             return []
-        place = bisect_right(self._times, start)
+        index = bisect_right(self._times, start)
         result, time = [], start
         while time < stop:
-            until = min(stop, self._times[place]) if place < len(self._times) else stop
-            result.append((until - time, self._values[place - 1] if place else self._zero))
-            time, place = until, place + 1
+            until = min(stop, self._times[index]) if index < len(self._times) else stop
+            result.append((until - time, self._values[index - 1] if index else self._zero))
+            time, index = until, index + 1
         return result
 
 
@@ -119,8 +119,8 @@ def displacement(robot: Robot, x: Array, y: Array, d: Array) -> dict[str, Array]
     r, first = d[layout.angular], layout.angular.start
     quat = quat_product(half_turn(r), x[layout.quaternion])
     quat = quat / norm(quat)
-    moved = [*(x[:first] + d[:first]), *quat, *(x[first + 4 :] + d[first + 3 :])]
-    return {"moved": pack(moved), "turn": rotation_vector(r), "slope": left_jacobian(r)}
+    entries = [*(x[:first] + d[:first]), *quat, *(x[first + 4 :] + d[first + 3 :])]
+    return {"moved": pack(entries), "turn": rotation_vector(r), "slope": left_jacobian(r)}
 
 
 class Displacer:
@@ -158,9 +158,9 @@ def pose_step(robot: Robot, a: Array, b: Array, y: Array) -> Array:
         return np.asarray(native(tangent, robot)(b, y)["T"] @ (a - b))
     if layout.quaternion is None:
         return np.asarray(a - b)
-    turn = quat_multiply(a[layout.quaternion], quat_conjugate(b[layout.quaternion]))
+    rotation = quat_multiply(a[layout.quaternion], quat_conjugate(b[layout.quaternion]))
     linear = list(layout.linear_x)
-    return layout.join_v(a[linear] - b[linear], quat_log(turn))
+    return layout.join_v(a[linear] - b[linear], quat_log(rotation))
 
 
 class Process:
@@ -187,17 +187,17 @@ class Process:
             return state
         v = state.v
         pieces = self.accelerations.pieces(state.time, time)
-        x, y, turn, slope = state.x, state.y, _ONE, _ONE
+        x, y, rotation, slope = state.x, state.y, _ONE, _ONE
         for step, a in pieces:
             x = self.displaced(x, y, step * v + (0.5 * step * step) * a)
             if self._angular is not None:
                 # Errors turn with the robot; the slope differs from 1 by half a turn.
-                turn = self.displaced.turn @ turn
+                rotation = self.displaced.turn @ rotation
                 slope = self.displaced.slope
             v = v + step * a
-        return state._replace(time=time, x=x, v=v, P=self._spread(state.P, h, turn, slope))
+        return state._replace(time=time, x=x, v=v, P=self._spread(state.P, h, rotation, slope))
 
-    def _spread(self, P: Array, h: float, turn: Array, slope: Array) -> Array:
+    def _spread(self, P: Array, h: float, rotation: Array, slope: Array) -> Array:
         """The covariance after a time h (s) in which an orientation turned by A (3, 3), with the slope J."""
         n, Q = len(self._eye), self._density
         pose, twist = slice(0, n), slice(n, 2 * n)
@@ -206,7 +206,7 @@ class Process:
         if self._angular is not None:
             first = self._angular.start
             part, rates = slice(first, first + 3), slice(n + first, n + first + 3)
-            F[part, part], F[part, rates] = turn, h * slope
+            F[part, part], F[part, rates] = rotation, h * slope
         P = F @ P @ F.T
         P[pose, pose] += (h**3 / 3.0) * Q
         P[pose, twist] += (0.5 * h * h) * Q

@@ -118,10 +118,10 @@ def anchored_edges(
 
 def _shifted(robot: Robot, x: Array, y: Array, offsets: Array) -> tuple[Configuration, Array]:
     """The configuration with displaced anchors, its loops closed from those of the described robot."""
-    moved = with_anchors(robot, offsets)
+    displaced = with_anchors(robot, offsets)
     for _ in range(_CLOSING if len(y) else 0):
-        y = y + closing_step(moved, y, x)["dy"]
-    return configuration(moved, x, y), y
+        y = y + closing_step(displaced, y, x)["dy"]
+    return configuration(displaced, x, y), y
 
 
 def _edges(
@@ -154,8 +154,8 @@ def _edges(
             twist = product(motion.point_jacobian(body, end), rates)
             by[name].append(np.stack([_changes(n, m, along, q, twist) for n, m in both]))
     changes = {name: np.stack(rows) for name, rows in by.items()}
-    places = {"tangent": pack(tangents), "along": pack(alongs)}
-    return {"frame": np.stack(frames), **places, **changes, "margins": margins(now)}
+    axes = {"tangent": pack(tangents), "along": pack(alongs)}
+    return {"frame": np.stack(frames), **axes, **changes, "margins": margins(now)}
 
 
 def _axis(pose: Pose, A: Array, B: Array) -> tuple[Array, Array]:
@@ -170,8 +170,8 @@ def _seen(R: Array, n: Array, u: Array, m: Array) -> Array:
 
 def _changes(n: Array, m: Array, along: Scalar, q: Scalar, twist: Array) -> Array:
     """Changes (2, k) of a normal at k twists [v; w] (6, k) of the body at the axis's point."""
-    turn = product(m, twist[3:])
-    return np.stack([turn, -(product(n, twist[:3]) + along * turn) / q])
+    rotation = product(m, twist[3:])
+    return np.stack([rotation, -(product(n, twist[:3]) + along * rotation) / q])
 
 
 @physics(x=of_pose, y=of_unknowns)

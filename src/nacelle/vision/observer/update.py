@@ -167,8 +167,8 @@ class Measured:
         x = self.displaced(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
         at = self._sight.edges(x, self._camera, state.anchors, guess=state.y)
         measured = event.measured
-        place = [edge.cylinder for edge in measured], [edge.side for edge in measured]
-        frame, Hx = at.results["frame"][place], at.results["by_pose"][place].reshape(-1, n)
+        index = [edge.cylinder for edge in measured], [edge.side for edge in measured]
+        frame, Hx = at.results["frame"][index], at.results["by_pose"][index].reshape(-1, n)
         normals = np.stack([edge.normal for edge in measured])
         C = np.stack([edge.covariance for edge in measured])
         across = frame[:, 1:]
@@ -176,7 +176,7 @@ class Measured:
         H[:, :n] = Hx
         r = (across @ normals[:, :, None]).ravel()
         if m:
-            H[:, 2 * n : 2 * n + m] = at.results["by_anchor"][place].reshape(-1, m)
+            H[:, 2 * n : 2 * n + m] = at.results["by_anchor"][index].reshape(-1, m)
         R = _blocks(across @ C @ np.swapaxes(across, 1, 2))
         if size > 2 * n + m:
             H[:, n : 2 * n] = dt * Hx
@@ -187,8 +187,8 @@ class Measured:
             away = (dt * dt + clock) ** 1.5 / 3.0
             R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
-        names = tuple(self.cylinders[k].name for k in place[0])
-        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
+        names = tuple(self.cylinders[k].name for k in index[0])
+        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][index[0]] > 0.0))
 
     def _of_readings(self, state: ObserverState, event: Readings) -> tuple[ObserverState, Rows]:
         n, m = len(state.v), len(self.anchors)
@@ -207,8 +207,8 @@ def _blocks(parts: Array) -> Array:
     """The matrix (k g, k g) with the matrices (k, g, g) on its diagonal."""
     k, g = parts.shape[:2]
     whole = np.zeros((k, g, k, g))
-    place = np.arange(k)
-    whole[place, :, place, :] = parts
+    index = np.arange(k)
+    whole[index, :, index, :] = parts
     return whole.reshape(k * g, k * g)
 
 
@@ -330,12 +330,12 @@ def nees(error: Array, covariance: Array) -> Array:
     return np.asarray(np.sum(e * np.linalg.solve(C, e[..., None])[..., 0], axis=-1))
 
 
-def consistency(said: Sequence[Said]) -> Consistency:
+def consistency(summaries: Sequence[Said]) -> Consistency:
     """How normalised innovations of measurements at several times compare with chi-square."""
-    degrees = sum(one.degrees for one in said)
-    each = [single for one in said for single in one.each]
+    degrees = sum(measured.degrees for measured in summaries)
+    each = [single for measured in summaries for single in measured.each]
     rejected = sum(not single.accepted for single in each)
     if not degrees:
         return Consistency(float("nan"), (0.0, float("inf")), 0, rejected)
-    average = sum(one.nis for one in said) / degrees
+    average = sum(measured.nis for measured in summaries) / degrees
     return Consistency(average, chi_square_interval(degrees), len(each) - rejected, rejected)

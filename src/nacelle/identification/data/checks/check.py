@@ -22,11 +22,11 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
 from nacelle.identification.data.checks.judge import (
+    FEWEST,
     Correction,
     HypothesisFit,
     Judge,
     as_read,
-    enough,
     smoothed,
 )
 from nacelle.identification.data.checks.signals import (
@@ -146,7 +146,7 @@ def _is_explained(entry: Finding, others: list[Finding]) -> bool:
 def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     """Why physics cannot be asked; empty if it can."""
     kinds = {entry.kind for entry in findings}
-    if not enough(len(measurement)):
+    if len(measurement) < FEWEST:
         return f"{len(measurement)} samples are too few"
     if "time" in kinds:
         return "time does not go on"
@@ -170,13 +170,13 @@ def _physical(measurement: Measurement) -> list[Finding]:
     signals = smoothed(measurement.time[present], columns, len(robot.actuators))
     judge = Judge(robot, signals)
     gaps, read = check_gaps(measurement, judge, as_read(len(robot.actuators)))
-    place = list(check_reach(measurement, judge, read))
+    reach = list(check_reach(measurement, judge, read))
     findings, correction, verdict = check_columns(measurement, judge, read)
-    if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
+    if any(entry.kind == "branch" for entry in reach) and verdict.cost > POOR * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.
-        return gaps + place
+        return gaps + reach
     findings = gaps + findings
-    findings += check_reach(measurement, judge, correction) if findings else place
+    findings += check_reach(measurement, judge, correction) if findings else reach
     if findings or not np.isfinite(verdict.cost):
         return findings
     return _misfit(measurement, verdict)

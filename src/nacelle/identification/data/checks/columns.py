@@ -13,18 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import (
-    Correction,
-    HypothesisFit,
-    Judge,
-    as_read,
-    exchanged,
-    rescaled,
-)
+from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, exchanged, rescaled
 from nacelle.identification.data.checks.zeros import best_offset, explained, zero_finding
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement
 from nacelle.model.robot import Robot
@@ -60,23 +54,23 @@ def check_columns(
     verdict = judge.verdict(current)
     findings = []
     for _ in range(_MOST):
-        costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
+        costs = [(judge.verdict(current.then(change)), change) for change in _corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
-        lowest = min((other.cost for other, _ in costs), default=np.inf)
+        lowest = min((fit.cost for fit, _ in costs), default=np.inf)
         helps = lowest < verdict.cost - _LOWER and lowest < _FACTOR * verdict.cost
         if not helps or lowest > POOR * m:
             # No other reading of the columns explains the forces: zeros may be what is wrong.
-            one, other = best_offset(judge, current)
-            clearly = other.residual < _EXPLAINED * verdict.residual
-            if clearly and other.cost < min(lowest, verdict.cost) - _LOWER:
-                findings.append(zero_finding(measurement, one, explained(verdict.residual, other.residual)))
-                current, verdict = current.then(one), other
+            change, fit = best_offset(judge, current)
+            clearly = fit.residual < _EXPLAINED * verdict.residual
+            if clearly and fit.cost < min(lowest, verdict.cost) - _LOWER:
+                findings.append(zero_finding(measurement, change, explained(verdict.residual, fit.residual)))
+                current, verdict = current.then(change), fit
                 continue
         if not helps:
             break
         best, correction = min(costs, key=lambda entry: entry[0].cost)
         bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
-        alike = [one for other, one in costs if other.cost <= bound and one is not correction]
+        alike = [change for fit, change in costs if fit.cost <= bound and change is not correction]
         findings.append(_finding(measurement, correction, alike, verdict, best))
         current, verdict = current.then(correction), best
     return findings, current, verdict
@@ -91,19 +85,19 @@ def _finding(
 ) -> Finding:
     """The finding for a correction, with those that would explain the same; how good the fit is so."""
     names = _names(measurement.robot)
-    places = dict.fromkeys((*correction.columns, *(k for one in alike for k in one.columns)))
-    words = correction.words
+    columns = dict.fromkeys((*correction.columns, *(k for other in alike for k in other.columns)))
+    message = correction.words
     if alike:
-        words += "; or " + "; or ".join(one.words for one in alike[:5])
+        message += "; or " + "; or ".join(other.words for other in alike[:5])
     if np.isfinite(before.cost):
-        words += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
+        message += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
     else:
-        words += " (as read, the coordinates belong to no poses)"
+        message += " (as read, the coordinates belong to no poses)"
     return finding(
         measurement,
         correction.kind,
-        tuple(names[k] for k in places),
-        words,
+        tuple(names[k] for k in columns),
+        message,
         hint=correction.hint if not alike else f"{correction.hint}, or another of these",
     )
 
@@ -116,27 +110,40 @@ def _names(robot: Robot) -> list[str]:
 
 def _corrections(measurement: Measurement) -> Iterator[Correction]:
     """All corrections of one fault."""
-    robot = measurement.robot
-    m = len(robot.actuators)
-    column = [measurement.source.column(name) for name in _names(robot)]
-    for i, j in rough_encoders(measurement):
-        words = f"columns {column[i]} and {column[j]} are swapped: an encoder and a force"
-        hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
-        known = measurement.source.conversions
-        first, second = (known.get(_names(robot)[k], IDENTITY_CONVERSION) for k in (i, j))
-        yield replace(exchanged(m, i, j, first, second), kind="swapped", words=words, hint=hint)
-    for i in range(2 * m):
-        for j in range(i + 1, m if i < m else 2 * m):
-            words = f"columns {column[i]} and {column[j]} are swapped"
-            hint = f"take {column[j]} for {_names(robot)[i]} and the other way round"
-            yield replace(exchanged(m, i, j), kind="swapped", words=words, hint=hint)
+    robot, source = measurement.robot, measurement.source
+    m, names = len(robot.actuators), _names(robot)
+    column = [source.column(name) for name in names]
+    pairs = [(*pair, ": an encoder and a force") for pair in rough_encoders(measurement)]
+    pairs += [(*pair, "") for first in (0, m) for pair in combinations(range(first, first + m), 2)]
+    for i, j, kinds in pairs:
+        # Of columns of one kind the signals are exchanged, of others the numbers of the file.
+        known = [source.conversions.get(names[k], IDENTITY_CONVERSION) for k in (i, j)] if kinds else []
+        message = f"columns {column[i]} and {column[j]} are swapped{kinds}"
+        hint = f"take {column[j]} for {names[i]} and the other way round"
+        yield replace(exchanged(m, i, j, *known), kind="swapped", words=message, hint=hint)
     for k in range(2 * m):
-        words = f"column {column[k]} has the wrong sign"
-        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=words, hint=f"sign: -1 for {column[k]}")
-    for what, columns in _groups(m):
-        words = f"all {what} have the wrong sign"
-        yield replace(rescaled(m, columns, -1.0), kind="sign", words=words, hint="sign: -1 for all of them")
-    yield from _units(measurement, column)
+        message = f"column {column[k]} has the wrong sign"
+        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=message, hint=f"sign: -1 for {column[k]}")
+    groups = (("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m))))
+    for name, columns in groups:
+        message = f"all {name} have the wrong sign"
+        yield replace(rescaled(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them")
+    factors = [_factors(robot, k) for k in range(2 * m)]
+    scaled: list[tuple[tuple[int, ...], str, str, dict[float, str]]] = [
+        ((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)
+    ]
+    for name, columns in groups if m > 1 else ():
+        common = {f: unit for f, unit in factors[columns[0]].items() if all(f in factors[k] for k in columns)}
+        scaled.append((columns, f"all {name} are", name, common))
+    scaled.append(((2 * m,), f"column {column[-1]} is", column[-1], {1e-3: "ms for s", 1e3: "s for ms"}))
+    for columns, subject, name, units in scaled:
+        for factor, unit in units.items():
+            ratio = f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
+            changed = rescaled(m, columns, factor)
+            if columns == (2 * m,):
+                changed = replace(changed, pace=factor)
+            message, hint = f"{subject} too {ratio}: {unit}", f"check the unit of {name}"
+            yield replace(changed, kind="unit", words=message, hint=hint)
 
 
 def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
@@ -150,49 +157,6 @@ def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
         for j in range(m, 2 * m):
             if roughness[i] > _ROUGHER * roughness[j]:
                 yield i, j
-
-
-def _groups(m: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Columns that may be wrong together."""
-    return ("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m)))
-
-
-def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
-    """Corrections of units, of one column and of all of a kind."""
-    robot = measurement.robot
-    m = len(robot.actuators)
-    factors = [_factors(robot, k) for k in range(2 * m)]
-    for k in range(2 * m):
-        for factor, words in factors[k].items():
-            text = f"column {column[k]} is too {_ratio(factor)}: {words}"
-            yield replace(
-                rescaled(m, (k,), factor), kind="unit", words=text, hint=f"check the unit of {column[k]}"
-            )
-    for what, columns in _groups(m):
-        if len(columns) == 1:
-            continue
-        common = [f for f in factors[columns[0]] if all(f in factors[k] for k in columns)]
-        for factor in common:
-            words = factors[columns[0]][factor]
-            text = f"all {what} are too {_ratio(factor)}: {words}"
-            yield replace(
-                rescaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
-            )
-
-    for factor, words in ((1e-3, "ms for s"), (1e3, "s for ms")):
-        text = f"column {column[-1]} is too {_ratio(factor)}: {words}"
-        yield replace(
-            as_read(m),
-            pace=factor,
-            kind="unit",
-            columns=(2 * m,),
-            words=text,
-            hint=f"check the unit of {column[-1]}",
-        )
-
-
-def _ratio(factor: float) -> str:
-    return f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
 
 
 def _factors(robot: Robot, k: int) -> dict[float, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.errors import MeasurementError, Problem
+from nacelle.errors import IdentificationError, MeasurementError, Problem
 from nacelle.identification.data.measurement import Measurement
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
@@ -60,8 +60,8 @@ class Finding:
 
     def problem(self, file: str) -> Problem:
         """The finding as a problem of a file."""
-        place = min(self.row, 1)
-        return Problem(file, self.row, place, self.column, self.message, self.hint, self.severity)
+        column = min(self.row, 1)
+        return Problem(file, self.row, column, self.column, self.message, self.hint, self.severity)
 
 
 def finding(
@@ -123,11 +123,13 @@ class Findings(Shown):
 
         Raises:
             MeasurementError: with a problem for each finding that is an error and not overruled.
-            ValueError: if `allow` has a kind that there is not.
+            IdentificationError: if `allow` has a kind that there is not.
         """
         unknown = sorted(set(allow) - {*KINDS, "all"})
         if unknown:
-            raise ValueError(f"no kind of finding: {', '.join(unknown)}; there are {', '.join(KINDS)}, all")
+            raise IdentificationError(
+                f"no kind of finding: {', '.join(unknown)}; there are {', '.join(KINDS)}, all"
+            )
         if "all" in allow:
             return
         left = [e for e in self.entries if e.severity == "error" and e.kind not in allow]
@@ -141,5 +143,5 @@ class Findings(Shown):
     def __str__(self) -> str:
         """All findings, one a line."""
         lines = [str(entry.problem(self.file)) for entry in self.entries] or [f"{self.file}: no faults found"]
-        lines += [f"{self.file}: not checked: {words}" for words in self.skipped]
+        lines += [f"{self.file}: not checked: {reason}" for reason in self.skipped]
         return "\n".join(lines)

@@ -86,14 +86,14 @@ class Correction:
 
     def then(self, other: Correction) -> Correction:
         """This correction, then another one; kind, columns and words are the other's."""
-        places = tuple(self.places[p] for p in other.places)
+        sources = tuple(self.places[p] for p in other.places)
         factors = tuple(f * self.factors[p] for f, p in zip(other.factors, other.places, strict=True))
         offsets = tuple(
             f * self.offsets[p] + o
             for f, p, o in zip(other.factors, other.places, other.offsets, strict=True)
         )
         pace = self.pace * other.pace
-        return replace(other, places=places, factors=factors, offsets=offsets, pace=pace)
+        return replace(other, places=sources, factors=factors, offsets=offsets, pace=pace)
 
 
 def as_read(m: int) -> Correction:
@@ -114,14 +114,14 @@ def exchanged(
         second: how that of j was.
     """
     start = as_read(m)
-    places, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
-    places[i], places[j] = j, i
+    sources, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
+    sources[i], sources[j] = j, i
     (a, b), (c, d) = first, second
     # numbers (S_j - d) / c are converted as those of i, and the other way round
     factors[i], offsets[i] = a / c, b - d * a / c
     factors[j], offsets[j] = c / a, d - b * c / a
     return replace(
-        start, places=tuple(places), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
+        start, places=tuple(sources), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
     )
 
 
@@ -142,7 +142,7 @@ def offset_columns(m: int, offsets: Array) -> Correction:
 
 # Instants that are looked at, and the least number of samples from which they are taken.
 _INSTANTS = 120
-_FEWEST = 40
+FEWEST = 40
 # Cutoff of the filter over the band of the motion.
 _CUTOFF = 5.0
 
@@ -181,14 +181,9 @@ def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
     value = low_pass(signals, _CUTOFF * width, rate)
     first, second = derivatives(value, rate)
     margin = min(settling(_CUTOFF * width, rate), count // 4)
-    places = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
-    samples = np.clip(np.searchsorted(time, even[places] - 0.5 / rate), 0, count - 1)
-    return Smoothed(samples, value[places], first[places], second[places])
-
-
-def enough(count: int) -> bool:
-    """Whether so many samples can be smoothed."""
-    return count >= _FEWEST
+    instants = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
+    samples = np.clip(np.searchsorted(time, even[instants] - 0.5 / rate), 0, count - 1)
+    return Smoothed(samples, value[instants], first[instants], second[instants])
 
 
 def _interpolated(even: Array, time: Array, column: Array) -> Array:
@@ -222,12 +217,10 @@ class HypothesisFit:
     Attributes:
         cost: C above; infinite if the coordinates belong to no poses.
         residual: rms of what remains of the forces over their own.
-        lost: part of the samples that have no pose.
     """
 
     cost: float
     residual: float = np.inf
-    lost: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,11 +260,12 @@ class Judge:
             return HypothesisFit(np.inf)
         m = len(self.robot.actuators)
         lost = 1.0 - float(np.mean(along.good))
-        cost, residual = self._fit(along, self._force(correction, along))
-        coordinates = correction.apply(self.signals.value)[:, :m]
+        columns = correction.apply(self.signals.value)
+        cost, residual = self._fit(along, columns[along.good, m:])
+        coordinates = columns[:, :m]
         ranges = np.ptp(coordinates, axis=0) / actuator_scales(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
-        return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
+        return HypothesisFit(cost + 100.0 * _LOST * lost, residual)
 
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""
@@ -302,22 +296,18 @@ class Judge:
             self._motions[key] = self._along(correction)
         return self._motions[key]
 
-    def _force(self, correction: Correction, along: _Along) -> Array:
-        """Corrected forces at the good samples."""
-        return correction.apply(self.signals.value)[:, len(self.robot.actuators) :][along.good]
-
     def _fit(self, along: _Along, force: Array) -> tuple[float, float]:
         """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
         samples, m = force.shape
         expected = along.Y @ self.base.values
         rms, rms_expected = rms_of(force), rms_of(expected)
         speed = np.sqrt(np.mean(along.rates**2, axis=0)) + 1e-300
-        own = np.zeros((samples, m, 3 * m))
+        drive = np.zeros((samples, m, 3 * m))
         every = np.arange(m)
-        own[:, every, 3 * every] = rms
-        own[:, every, 3 * every + 1] = rms * along.rates / speed
-        own[:, every, 3 * every + 2] = rms * np.tanh(along.rates / (0.05 * speed))
-        form = np.concatenate([along.Y, own], axis=2)
+        drive[:, every, 3 * every] = rms
+        drive[:, every, 3 * every + 1] = rms * along.rates / speed
+        drive[:, every, 3 * every + 2] = rms * np.tanh(along.rates / (0.05 * speed))
+        form = np.concatenate([along.Y, drive], axis=2)
         rows, target = form / rms[:, None], force / rms
         keep = np.abs(along.rates) >= SLOW * speed
         if m > self.robot.motion.n:
@@ -360,17 +350,17 @@ def _bounded(A: Array, b: Array, positive: Array) -> Array:
     free = np.ones(len(g), dtype=bool)
     solution = np.zeros(len(g))
     for _ in range(4):
-        places = np.flatnonzero(free)
+        indices = np.flatnonzero(free)
         solution[:] = 0.0
         try:
-            solution[places] = cho_solve(cho_factor(H[np.ix_(places, places)]), g[places])
+            solution[indices] = cho_solve(cho_factor(H[np.ix_(indices, indices)]), g[indices])
         except LinAlgError:
             # Columns that are all but dependent, so that rounding of the squares is above the ones: by
             # A = Q R, without squares. The last column of R is Q^T b.
             if R is None:
                 R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
-            rows = np.concatenate([R[:, places], np.eye(len(places))])
-            solution[places] = lstsq(rows, np.concatenate([R[:, -1], np.zeros(len(places))]))[0]
+            rows = np.concatenate([R[:, indices], np.eye(len(indices))])
+            solution[indices] = lstsq(rows, np.concatenate([R[:, -1], np.zeros(len(indices))]))[0]
         below = positive & (solution < 0.0)
         if not np.any(below):
             break

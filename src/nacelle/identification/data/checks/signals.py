@@ -37,17 +37,17 @@ _UNEQUAL = 0.05
 def check_timing(measurement: Measurement) -> Iterator[Finding]:
     """Find time that goes back, stands still, has gaps or unequal steps."""
     time = measurement.time
-    places = np.flatnonzero(np.isfinite(time))
-    if len(places) < 3:
+    indices = np.flatnonzero(np.isfinite(time))
+    if len(indices) < 3:
         return
-    present = time[places]
+    present = time[indices]
     steps = np.diff(present)
-    for wrong, words in ((steps < 0.0, "goes back"), (steps == 0.0, "stands still")):
+    for wrong, what in ((steps < 0.0, "goes back"), (steps == 0.0, "stands still")):
         if np.any(wrong):
-            samples = places[1:][wrong]
+            samples = indices[1:][wrong]
             first = int(np.flatnonzero(wrong)[0])
             message = (
-                f"time {words}: {present[first + 1]:.9g} s after {present[first]:.9g} s, {len(samples)} times"
+                f"time {what}: {present[first + 1]:.9g} s after {present[first]:.9g} s, {len(samples)} times"
             )
             hint = "sort or remove these rows, or join the runs as measurements of their own"
             yield finding(measurement, "time", "time", message, hint=hint, samples=samples)
@@ -56,18 +56,18 @@ def check_timing(measurement: Measurement) -> Iterator[Finding]:
         return
     step = float(np.median(forward))
     # A time that is missing leaves a step over its own place, which is no gap.
-    own = np.diff(places)
-    gaps = (steps > _GAP * step) & (steps > (own + 0.5) * step)
+    counts = np.diff(indices)
+    gaps = (steps > _GAP * step) & (steps > (counts + 0.5) * step)
     if np.any(gaps):
-        lost = int(np.sum(np.round(steps[gaps] / step) - own[gaps]))
-        samples = places[1:][gaps]
+        lost = int(np.sum(np.round(steps[gaps] / step) - counts[gaps]))
+        samples = indices[1:][gaps]
         widest = float(np.max(steps[gaps]))
         message = f"{len(samples)} gaps in time, about {lost} samples are lost; the widest is {widest:.4g} s"
         hint = f"samples follow in steps of {step:.4g} s"
         yield finding(measurement, "gap", "time", message, hint=hint, samples=samples)
-    uneven = (steps > 0.0) & (own == 1) & ~gaps & (np.abs(steps - step) > _UNEQUAL * step)
+    uneven = (steps > 0.0) & (counts == 1) & ~gaps & (np.abs(steps - step) > _UNEQUAL * step)
     if np.any(uneven) and not (np.all(steps > 0.0) and not np.any(gaps) and _only_rounded(present, step)):
-        samples = places[1:][uneven]
+        samples = indices[1:][uneven]
         spread = float(np.std(steps[(steps > 0.0) & ~gaps]) / step)
         message = (
             f"unequal sampling: {len(samples)} of {len(steps)} steps differ from {step:.4g} s by more than "
@@ -145,17 +145,17 @@ def check_jumps(measurement: Measurement) -> Iterator[Finding]:
     for name, column in named_signals(measurement):
         if not name.startswith("q."):
             continue
-        places = np.flatnonzero(np.isfinite(column))
-        if len(places) < 10:
+        indices = np.flatnonzero(np.isfinite(column))
+        if len(indices) < 10:
             continue
-        steps = np.abs(np.diff(column[places]) / np.diff(places))
+        steps = np.abs(np.diff(column[indices]) / np.diff(indices))
         usual = float(np.percentile(steps, 99.5))
         padded = np.pad(steps, 2, mode="edge")
         beside = np.maximum(padded[:-4], padded[4:])
         large = steps > _JUMP * np.maximum(usual, beside)
-        large &= steps > 1e-3 * np.ptp(column[places])
+        large &= steps > 1e-3 * np.ptp(column[indices])
         if np.any(large):
-            samples = places[1:][large]
+            samples = indices[1:][large]
             size = float(np.max(steps[large]))
             turns = size / (2.0 * np.pi)
             whole = ", about a whole turn" if abs(turns - 1.0) < 0.05 else ""
@@ -220,12 +220,12 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             top = float(np.max(sign * values))
             near = sign * values >= top - 0.5 * quantum
             near &= moving[present]
-            found = _plateaus(sign * values, near, quantum)
-            if not np.any(found) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
-                found = _at_limit(sign * values, actuator.force)
-            if np.any(found):
+            plateau = _plateaus(sign * values, near, quantum)
+            if not np.any(plateau) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
+                plateau = _at_limit(sign * values, actuator.force)
+            if np.any(plateau):
                 levels.append(sign * top)
-            clipped |= found
+            clipped |= plateau
         if np.any(clipped):
             samples = present[clipped]
             at = " and ".join(f"{level:.4g}" for level in levels)

@@ -31,9 +31,9 @@ from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, offset_columns
 from nacelle.identification.data.filters import lagged_products
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.identification.data.poses import encoder_gaps
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, unwound
+from nacelle.tree.actuation import actuator_scales
 
 # Deviations from which on a shift is reported.
 _BELIEVED = 5.0
@@ -60,8 +60,7 @@ def zeros_of_gaps(judge: Judge, correction: Correction) -> Array:
     if m == n or np.mean(~good) > _LOST:
         return zeros
     units = actuator_scales(robot)
-    own = inverse_kinematics(robot, path.x[good], limits=False).actuators
-    e = (unwound(robot, path.q[good], own) - own) / units
+    e = encoder_gaps(robot, path.x[good], path.q[good])
     J = jacobian(robot, path.x[good]).inverse / units[:, None]
     N = np.eye(m) - J @ np.linalg.pinv(J)
     best = np.sum(e**2)
@@ -89,18 +88,18 @@ def check_gaps(
     zeros = zeros_of_gaps(judge, correction)
     if not np.any(zeros):
         return [], correction
-    one = _correction(judge, zeros)
+    shift = _correction(judge, zeros)
     gaps = tuple(
-        float(np.sqrt(np.nanmean(judge.path(c).gap ** 2))) for c in (correction, correction.then(one))
+        float(np.sqrt(np.nanmean(judge.path(c).gap ** 2))) for c in (correction, correction.then(shift))
     )
-    words = f"redundant encoders agree (they differ by {gaps[0]:.2g} rad or robot sizes, {gaps[1]:.2g} so)"
-    return [zero_finding(measurement, one, words)], correction.then(one)
+    reason = f"redundant encoders agree (they differ by {gaps[0]:.2g} rad or robot sizes, {gaps[1]:.2g} so)"
+    return [zero_finding(measurement, shift, reason)], correction.then(shift)
 
 
 def _correction(judge: Judge, zeros: Array) -> Correction:
     """The correction by zeros (actuators,), rad or robot sizes."""
-    one = offset_columns(len(zeros), zeros * actuator_scales(judge.robot))
-    return replace(one, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
+    shift = offset_columns(len(zeros), zeros * actuator_scales(judge.robot))
+    return replace(shift, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
 def best_offset(judge: Judge, current: Correction) -> tuple[Correction, HypothesisFit]:
@@ -119,7 +118,7 @@ def best_offset(judge: Judge, current: Correction) -> tuple[Correction, Hypothes
         for sign in (1.0, -1.0)
         for chosen in (*np.eye(m), *([np.ones(m)] if m > 1 else []))
     ]
-    nearest = min(tried, key=lambda one: judge.verdict(current.then(one)).cost)
+    nearest = min(tried, key=lambda shift: judge.verdict(current.then(shift)).cost)
 
     def at(factor: float) -> Correction:
         return replace(nearest, offsets=tuple(factor * offset for offset in nearest.offsets))
@@ -141,14 +140,14 @@ def explained(before: float, after: float) -> str:
     return f"forces are explained better (unexplained part {before:.4f}, {after:.4f} so)"
 
 
-def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Finding:
+def zero_finding(measurement: Measurement, correction: Correction, reason: str) -> Finding:
     """The finding for an offset."""
     robot = measurement.robot
-    names = tuple(f"q.{robot.actuators[k].name}" for k in one.columns)
-    k = one.columns[0]
+    names = tuple(f"q.{robot.actuators[k].name}" for k in correction.columns)
+    k = correction.columns[0]
     unit = "rad" if robot.revolute_actuators[k] else "m"
-    words = "all encoders count" if len(one.columns) > 1 else f"{robot.actuators[k].name} counts"
-    message = f"{words} from another zero: with about {one.offsets[k]:+.3g} {unit} {reason}"
+    subject = "all encoders count" if len(correction.columns) > 1 else f"{robot.actuators[k].name} counts"
+    message = f"{subject} from another zero: with about {correction.offsets[k]:+.3g} {unit} {reason}"
     return finding(
         measurement, "zero", names, message, hint="find the zeros anew, or correct `zero` in the map"
     )

@@ -3,7 +3,7 @@
 One rule for all: a table of each quantity of the result, of many samples the lowest, mean and highest value,
 then a row for each attribute with the words of the class's docstring. A docstring says of every attribute
 what it is, with dimensions and units; tables of notebooks repeat that, so that there is no second list to
-keep true. Classes that commands print have the lines and tables of these, too (`particular`); a robot has its
+keep true. Classes that commands print have the lines and tables of these, too; a robot has its
 legs, its actuators and a small picture. All names are escaped.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import importlib
 import inspect
 import io
 import re
@@ -25,10 +26,64 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
-from nacelle.report.notebook import particular
-from nacelle.report.results.quantity import ResultQuantity, quantities, robot_in
+from nacelle.report.results.quantities import quantities
+from nacelle.report.results.quantity import ResultQuantity, robot_in
 from nacelle.report.summary import counts_line, sections, summary
-from nacelle.report.table import first_rows, parts_html
+from nacelle.report.table import Part, first_rows, parts_html
+
+# ---- the lines and tables of commands
+
+
+# Rows of a long list that are shown.
+MOST = 24
+# The module below `nacelle.report` and the function that give the parts of a result, by its class.
+_PARTS = {
+    "Check": ("notebook", "check_parts"),
+    "Mobility": ("notebook", "mobility_parts"),
+    "Simulation": ("simulation", "run_lines"),
+    "ControlRun": ("control", "run_parts"),
+    "Comparison": ("control", "comparison_parts"),
+    "LookingComparison": ("control", "looking_parts"),
+    "Observation": ("vision", "observation_parts"),
+    "Sizing": ("loads", "sizing_parts"),
+    "PeakReactions": ("loads", "reaction_parts"),
+    "GravityBalance": ("loads", "balance_parts"),
+    "NaturalFrequencies": ("vibrations", "modes_parts"),
+    "FrequencyMap": ("vibrations", "frequency_map_parts"),
+    "Workspace": ("workspace", "workspace_lines"),
+    "Reach": ("workspace", "reach_lines"),
+    "BaseParameters": ("parameters", "base_parts"),
+    "Excitation": ("parameters", "excitation_parts"),
+    "Identification": ("parameters", "identification_parts"),
+    "Validation": ("parameters", "validation_lines"),
+    "Operations": ("operations", "operation_parts"),
+}
+
+
+def tables(result: Any) -> str:
+    """What commands print of a result, as HTML; nothing where its attributes say all."""
+    for parent in type(result).__mro__:
+        if parent.__name__ in _PARTS:
+            home, function = _PARTS[parent.__name__]
+            module = importlib.import_module(f"nacelle.report.{home}")
+            return parts_html(getattr(module, function)(result), MOST)
+    return ""
+
+
+def check_parts(result: Any) -> list[Part]:
+    """Errors and warnings of a description, and the robot's mobility."""
+    problems = [str(problem) for problem in result.problems]
+    verdict = f"{len(result.errors)} errors, {len(problems) - len(result.errors)} warnings"
+    mobility = [] if result.mobility is None else mobility_parts(result.mobility)
+    return [verdict, *problems[:MOST], *mobility]
+
+
+def mobility_parts(result: Any) -> list[Part]:
+    """Mobility by counting and by rank, in words."""
+    from nacelle.report.summary import mobility_data, mobility_lines
+
+    return mobility_lines(mobility_data(result))
+
 
 # ---- attributes of a class in words
 
@@ -39,20 +94,22 @@ _LONG, _FEW = 110, 6
 
 def meanings(owner: type) -> dict[str, str]:
     """For every attribute that docstrings of a class and its parents list, what it is."""
-    found: dict[str, str] = {}
-    for one in reversed(owner.__mro__):
-        _, _, listed = (inspect.cleandoc(one.__doc__) if one.__doc__ else "").partition("\nAttributes:\n")
+    meaning_of: dict[str, str] = {}
+    for parent in reversed(owner.__mro__):
+        _, _, attributes = (inspect.cleandoc(parent.__doc__) if parent.__doc__ else "").partition(
+            "\nAttributes:\n"
+        )
         name = ""
-        for line in listed.splitlines():
+        for line in attributes.splitlines():
             start = re.match(r"    (\w+): (.*)", line)
             if start:
                 name = start[1]
-                found[name] = start[2].strip()
+                meaning_of[name] = start[2].strip()
             elif name and line.startswith("        "):
-                found[name] += f" {line.strip()}"
+                meaning_of[name] += f" {line.strip()}"
             elif line and not line.startswith(" "):
                 break
-    return found
+    return meaning_of
 
 
 def public_fields(result: Any) -> list[str]:
@@ -107,15 +164,15 @@ def array_words(values: np.ndarray[Any, Any]) -> str:
     return f"{shape}: {span}" + (f", {missing} not finite" if missing and finite.size else "")
 
 
-def _listed(words: list[str], count: int) -> str:
+def _listed(entries: list[str], count: int) -> str:
     if not count:
         return "none"
-    shown = ", ".join(words[:_FEW]) + (", …" if count > _FEW else "")
-    return shown if count <= _FEW and len(shown) <= _LONG else _shortened(f"{count}: {shown}")
+    text_shown = ", ".join(entries[:_FEW]) + (", …" if count > _FEW else "")
+    return text_shown if count <= _FEW and len(text_shown) <= _LONG else _shortened(f"{count}: {text_shown}")
 
 
-def _shortened(words: str) -> str:
-    return words if len(words) <= _LONG else f"{words[: _LONG - 1]}…"
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONG else f"{line[: _LONG - 1]}…"
 
 
 # ---- a robot
@@ -131,8 +188,8 @@ def robot_page(robot: Robot) -> str:
     parts = sections(data, robot)
     head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
     lines = parts_html([f"{counts_line(data)}; hash {data['hash'][:16]}"])
-    shown = parts_html([*parts.get("Legs", []), *parts["Actuators"]], particular.MOST)
-    return element("div", element("div", head, lines, shown), _picture(robot), kind="nacelle")
+    tables = parts_html([*parts.get("Legs", []), *parts["Actuators"]], MOST)
+    return element("div", element("div", head, lines, tables), _picture(robot), kind="nacelle")
 
 
 def _picture(robot: Robot) -> str:
@@ -161,9 +218,9 @@ def html_of(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
         return robot_page(result)
-    special = particular.tables(result)
+    special = tables(result)
     try:
-        numbers = [_quantity(one) for one in quantities(result)]
+        numbers = [_quantity(quantity) for quantity in quantities(result)]
     except NacelleError as error:
         numbers = [element("p", text(f"no numbers: {error}"))]
     rest = _attributes(result)
@@ -174,11 +231,11 @@ def html_of(result: Any) -> str:
 
 
 def _head(result: Any) -> str:
-    words = element("b", text(type(result).__name__))
+    title = element("b", text(type(result).__name__))
     robot = robot_in(result)
     if robot is not None:
-        words += text(f" of {getattr(robot, 'name', robot)}")
-    return element("p", words)
+        title += text(f" of {getattr(robot, 'name', robot)}")
+    return element("p", title)
 
 
 def _flags(result: Any) -> list[str]:
@@ -193,24 +250,29 @@ def _flags(result: Any) -> list[str]:
 
 def _attributes(result: Any) -> str:
     """A row for each attribute: name, value, what it is."""
-    listed = meanings(type(result))
+    meaning_of = meanings(type(result))
     rows = [
-        [text(name), text(in_words(getattr(result, name))), text(listed.get(name, ""))]
+        [text(name), text(in_words(getattr(result, name))), text(meaning_of.get(name, ""))]
         for name in public_fields(result)
         if name not in ("robot", "flags")
     ]
-    return table(("attribute", "value", "meaning"), first_rows(rows, particular.MOST))
+    return table(("attribute", "value", "meaning"), first_rows(rows, MOST))
 
 
-def _quantity(one: ResultQuantity) -> str:
+def _quantity(quantity: ResultQuantity) -> str:
     """The entries of a quantity with units: their values, or lowest, mean and highest ones."""
-    names = [(text(name), text(unit)) for name, unit in zip(one.names, one.units, strict=True)]
-    head = text(one.key)
-    if one.single:
-        rows = [[*named, _few(value, one.values)] for named, value in zip(names, one.values, strict=True)]
-        return table((head, "unit", "value>"), first_rows(rows, particular.MOST))
-    ranges = [[*named, *_range(column)] for named, column in zip(names, one.values.T, strict=True)]
-    return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, particular.MOST))
+    names = [(text(name), text(unit)) for name, unit in zip(quantity.names, quantity.units, strict=True)]
+    head = text(quantity.key)
+    if quantity.single:
+        rows = [
+            [*name_cells, _few(value, quantity.values)]
+            for name_cells, value in zip(names, quantity.values, strict=True)
+        ]
+        return table((head, "unit", "value>"), first_rows(rows, MOST))
+    ranges = [
+        [*name_cells, *_range(column)] for name_cells, column in zip(names, quantity.values.T, strict=True)
+    ]
+    return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, MOST))
 
 
 def _range(values: Any) -> tuple[str, str, str]:
