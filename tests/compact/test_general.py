@@ -9,6 +9,7 @@ import nacelle
 from nacelle.compact.closure_step import finds_step
 from nacelle.compact.plan import plan_of, reason_for_tree
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.sample_states import closed_samples
 from nacelle.kinematics.solve import newton_steps
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import Form, written_in
