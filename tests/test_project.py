@@ -32,7 +32,7 @@ from nacelle.capacity import memory, require_memory
 from nacelle.files import write_whole
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
-from nacelle.pictures import _DRAWN
+from nacelle.results import _DRAWN
 from nacelle.progress import reported_to, task
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until

@@ -11,7 +11,7 @@ from nacelle.cli.common import JsonOption, RobotArgument
 from nacelle.cli.complete import completes
 from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot
 from nacelle.cli.outputs import print_result
-from nacelle.public import ELASTIC_MODEL_NAMES, MODEL_NAMES
+from nacelle.model_names import ELASTIC_MODEL_NAMES, MODEL_NAMES
 
 # The last two of robots with flexible links.
 MODELS = (*MODEL_NAMES, *ELASTIC_MODEL_NAMES)

@@ -18,7 +18,7 @@ from nacelle.compile.check import ProgramCheck
 from nacelle.compile.packed import with_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.program import Program, spans
 from nacelle.program.split import PREPARED, joined
@@ -114,7 +114,7 @@ def writable(name: str, array: Any) -> NDArray[Any]:
 _SAMPLES_PER_THREAD = 2048
 
 
-class Compiled(Shown):
+class Compiled(HasTable):
     """A compiled physics function.
 
     Attributes:

@@ -1,11 +1,11 @@
 """Digital controllers, closed loops against any plant, and their comparison.
 
-    controller = nacelle.control.controller(robot, "ct-joint", bandwidth=20.0)
-    run = nacelle.control.closed_loop(robot, controller, trajectory)
-    run.table()
+controller = nacelle.control.controller(robot, "ct-joint", bandwidth=20.0)
+run = nacelle.control.closed_loop(robot, controller, trajectory)
+run.table()
 
-    nacelle.control.compare(robot, [controller, other], trajectory).plot()
-    nacelle.export(robot, controller=controller, out="controller")  # the same law as C
+nacelle.control.compare(robot, [controller, other], trajectory).plot()
+nacelle.export(robot, controller=controller, out="controller")  # the same law as C
 """
 
 from nacelle.lazy import attach

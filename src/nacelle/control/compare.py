@@ -13,14 +13,14 @@ from nacelle.control.loop.closed_loop import ControlLoop, LoopOptions
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
 from nacelle.trajectory.base import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Drawn):
+class Comparison(Plottable):
     """Runs of several controllers under the same circumstances.
 
     Attributes:

@@ -34,7 +34,7 @@ from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.program.identities.values import PreciseInputs, Row
 from nacelle.simulation.digital_controller import DigitalController, compiled_law
 from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
@@ -145,7 +145,7 @@ def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Controller(Shown):
+class Controller(HasTable):
     """A tuned controller.
 
     Attributes:

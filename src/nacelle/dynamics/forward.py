@@ -33,14 +33,14 @@ from nacelle.kinematics.jacobian import direct_jacobian
 from nacelle.kinematics.pose_input import twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 Coordinates = Literal["platform", "actuators"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForwardDynamics(Drawn):
+class ForwardDynamics(Plottable):
     """Accelerations of the nacelle.
 
     Attributes:

@@ -43,7 +43,7 @@ from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.joint import Interval, Primitive, Spring
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, cross, pack
@@ -167,7 +167,7 @@ class Counterweight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GravityBalance(Drawn):
+class GravityBalance(Plottable):
     """A robot that is balanced as well as its springs and counterweights can.
 
     Attributes:

@@ -56,7 +56,7 @@ from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.one_state import OneState
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
@@ -158,7 +158,7 @@ MET_PARALLEL = 1e-22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseDynamics(Drawn):
+class InverseDynamics(Plottable):
     """Forces of the actuators.
 
     Attributes:

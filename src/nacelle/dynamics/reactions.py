@@ -63,7 +63,7 @@ from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import Wrench
@@ -367,7 +367,7 @@ _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reactions(Drawn):
+class Reactions(Plottable):
     """What the joints transmit.
 
     Attributes:

@@ -32,12 +32,12 @@ from nacelle.kinematics.motion import States, solved
 from nacelle.kinematics.pose_input import checked_rates, twist_and_derivative
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regressor(Drawn):
+class Regressor(Plottable):
     """The linear form of the actuators' forces.
 
     Attributes:

@@ -31,7 +31,7 @@ from nacelle.elastic.forms import Undeformed, form_of
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.public import ELASTIC_MODEL_NAMES
+from nacelle.model_names import ELASTIC_MODEL_NAMES
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
 

@@ -15,7 +15,7 @@ from nacelle.exchange.urdf.write import write_urdf
 from nacelle.exchange.write.robot import assembled_graph
 from nacelle.files import write_whole
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 
 # Texts by the endings of their files.
 _WRITERS: dict[str, Callable[[Graph], dict[str, str]]] = {
@@ -26,7 +26,7 @@ _WRITERS: dict[str, Callable[[Graph], dict[str, str]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class ExportedRobot(Shown):
+class ExportedRobot(HasTable):
     """A robot in a format of another engine.
 
     Attributes:

@@ -27,13 +27,13 @@ from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
 from nacelle.model.write import block
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 
 _INSTALL = "pip install 'nacelle[verify]'"
 
 
 @dataclass(frozen=True, eq=False)
-class Imported(Shown):
+class Imported(HasTable):
     """A robot from a file of another engine.
 
     Attributes:

@@ -30,7 +30,7 @@ from nacelle.files import write_whole
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import counting
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.program.cost import Count
 
 # ---- writing the whole folder, or the whole file, or nothing
@@ -170,7 +170,7 @@ ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
 
 
 @dataclass(frozen=True, eq=False)
-class Export(Shown):
+class Export(HasTable):
     """What was written.
 
     Attributes:

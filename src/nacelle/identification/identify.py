@@ -32,7 +32,7 @@ from nacelle.identification.estimation.least_squares import (
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 
 METHODS: dict[str, type[Estimator]] = {
     "iv": InstrumentalVariables,
@@ -50,7 +50,7 @@ _TIED = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Identification(Drawn):
+class Identification(Plottable):
     """Estimated parameters of a robot, and what they are worth.
 
     Attributes:

@@ -25,7 +25,7 @@ from nacelle.identification.data.preparation import Preparation, Samples, prepar
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.regression import Regression, is_redundant, regression
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 # Lags of the test for memory.
@@ -38,7 +38,7 @@ _LITTLE, _SMALL = 0.5, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation(Drawn):
+class Validation(Plottable):
     """Measured and predicted forces of a motion.
 
     Attributes:

@@ -42,7 +42,7 @@ from nacelle.kinematics.solve.continuation import (
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.spheres import applies, sphere_forward
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn, Shown
+from nacelle.results import HasTable, Plottable
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
@@ -278,7 +278,7 @@ _APART = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Assemblies(Shown):
+class Assemblies(HasTable):
     """All poses that were found for one sample of actuator coordinates.
 
     Attributes:
@@ -352,7 +352,7 @@ _SAME = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForwardKinematics(Drawn):
+class ForwardKinematics(Plottable):
     """Poses at given coordinates of the actuators.
 
     Attributes:

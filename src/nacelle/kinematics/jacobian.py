@@ -43,7 +43,7 @@ from nacelle.kinematics.shapes import scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn, Shown
+from nacelle.results import HasTable, Plottable
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -57,7 +57,7 @@ MET = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Singularities(Drawn):
+class Singularities(Plottable):
     """How far poses are from singularities.
 
     Attributes:
@@ -254,7 +254,7 @@ SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Jacobian(Drawn):
+class Jacobian(Plottable):
     """The Jacobians between the nacelle and the actuators.
 
     Attributes:
@@ -384,7 +384,7 @@ def body_jacobian(robot: Robot, x: Any) -> Array:
 
 
 @dataclass(frozen=True, repr=False)
-class LegJacobian(Shown):
+class LegJacobian(HasTable):
     """One leg at one pose ([KI2007] (16)-(18)): at its end J_i q_i' = J_vi V_p.
 
     Attributes:

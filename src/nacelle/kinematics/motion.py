@@ -31,14 +31,14 @@ from nacelle.kinematics.solve.unknowns import start_of, unknowns
 from nacelle.kinematics.solve.weak import Pivoted, strengthened
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import along_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BodyMotion(Drawn):
+class BodyMotion(Plottable):
     """How all bodies move.
 
     Attributes:
@@ -55,7 +55,7 @@ class BodyMotion(Drawn):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointMotion(Drawn):
+class JointMotion(Plottable):
     """How all joints of the tree move.
 
     Attributes:

@@ -40,7 +40,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot, html
+from nacelle.results import Plot, html
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.rotation import (
     quat_conjugate,
@@ -62,7 +62,7 @@ class ToolPose(NamedTuple):
 
     @property
     def plot(self) -> Callable[..., Any]:
-        """The function that draws it, as of what is `Drawn`: a tuple has no other parents."""
+        """The function that draws it, as of what is `Plottable`: a tuple has no other parents."""
         return Plot().__get__(self, type(self))
 
     def _repr_html_(self) -> str:

@@ -34,7 +34,7 @@ from nacelle.kinematics.tools import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -44,7 +44,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workspace(Drawn):
+class Workspace(Plottable):
     """A grid of poses and what is known there.
 
     Attributes:
@@ -245,7 +245,7 @@ def _placed(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reach(Drawn):
+class Reach(Plottable):
     """How far the nacelle reaches from a centre.
 
     Attributes:

@@ -24,7 +24,7 @@ from nacelle.errors import ParameterError
 from nacelle.model.joint import Joint, Spring, Stop
 from nacelle.model.leg import LineSpring
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar, absolute, maximum, minimum
 
@@ -37,7 +37,7 @@ Signs: TypeAlias = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
-class LinearParameters(Shown):
+class LinearParameters(HasTable):
     """The parameters p in which the actuators' forces are linear: force = Y p.
 
     Attributes:

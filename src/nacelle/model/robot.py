@@ -13,14 +13,14 @@ from nacelle.model.data import RobotData
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.numbers import Numbers, ParameterLayout, numbers_of
 from nacelle.model.write import write_yaml
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, Constants
 from nacelle.spatial.scalar import Array
 
 
-class Robot(RobotData, Drawn):
+class Robot(RobotData, Plottable):
     """A parallel robot: a graph of bodies and joints, its legs and its nacelle.
 
     Its attributes are those of `RobotData`.

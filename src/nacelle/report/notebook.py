@@ -20,8 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from nacelle.errors import NacelleError, number_of
+from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
@@ -29,13 +33,15 @@ from nacelle.report.flagged import flag_line
 from nacelle.report.results.quantities import quantities
 from nacelle.report.results.quantity import ResultQuantity, robot_in
 from nacelle.report.summary import counts_line, sections, summary
-from nacelle.report.table import Part, first_rows, parts_html
+from nacelle.report.table import Part, first_rows, parts_html, plain_table
 
 # ---- the lines and tables of commands
 
 
 # Rows of a long list that are shown.
 MOST = 24
+# Columns of a text.
+_COLUMNS = 110
 # The module below `nacelle.report` and the function that give the parts of a result, by its class.
 _PARTS = {
     "Check": ("notebook", "check_parts"),
@@ -60,14 +66,14 @@ _PARTS = {
 }
 
 
-def tables(result: Any) -> str:
-    """What commands print of a result, as HTML; nothing where its attributes say all."""
+def command_parts(result: Any) -> list[Part]:
+    """What commands print of a result; nothing where its attributes say all."""
     for parent in type(result).__mro__:
         if parent.__name__ in _PARTS:
             home, function = _PARTS[parent.__name__]
             module = importlib.import_module(f"nacelle.report.{home}")
-            return parts_html(getattr(module, function)(result), MOST)
-    return ""
+            return list(getattr(module, function)(result))
+    return []
 
 
 def check_parts(result: Any) -> list[Part]:
@@ -218,7 +224,7 @@ def html_of(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
         return robot_page(result)
-    special = tables(result)
+    special = parts_html(command_parts(result), MOST)
     try:
         numbers = [_quantity(quantity) for quantity in quantities(result)]
     except NacelleError as error:
@@ -228,6 +234,72 @@ def html_of(result: Any) -> str:
         # Most of it is above in more words.
         rest = element("details", element("summary", "attributes"), rest)
     return element("div", _head(result), *_flags(result), special, *numbers, rest, kind="nacelle")
+
+
+def text_of(result: Any) -> str:
+    """A robot or a result as the text that a terminal shows: its parts, or a table of each quantity."""
+    if isinstance(result, Robot):
+        data = summary(check_robot(result))
+        parts = sections(data, result)
+        title = f"{result.name} {result.title}".rstrip()
+        content: list[Part] = [title, counts_line(data), *parts.get("Legs", []), *parts["Actuators"]]
+    else:
+        content = command_parts(result) or [_quantity_table(quantity) for quantity in quantities(result)]
+    if not content:
+        meaning_of = meanings(type(result))
+        rows = [
+            (name, escape(in_words(getattr(result, name))), escape(meaning_of.get(name, "")))
+            for name in public_fields(result)
+            if name != "robot"
+        ]
+        content = [plain_table("attribute", "value", "meaning", rows=rows)]
+    flags = getattr(result, "flags", None)
+    note = flag_line(np.asarray(flags), "samples") if flags is not None else ""
+    console = Console(file=io.StringIO(), width=_COLUMNS, highlight=False)
+    for part in [*content, *([note] if note else [])]:
+        console.print(escape(part) if isinstance(part, str) else part)
+    printed: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return printed.rstrip("\n")
+
+
+def plain_data(result: Any) -> dict[str, Any]:
+    """The public fields of a result as data that JSON can write; a robot by its name."""
+    if isinstance(result, Robot):
+        return summary(check_robot(result))
+    return {name: _plain(getattr(result, name)) for name in public_fields(result)}
+
+
+def _plain(value: Any) -> Any:
+    """A value as numbers, texts, lists and mappings; infinite numbers and NaN are None."""
+    if isinstance(value, Robot):
+        return value.name
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, complex):
+        return [_plain(value.real), _plain(value.imag)]
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return int(value) if isinstance(value, Flag) else value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "_fields"):
+        return [_plain(entry) for entry in value]
+    if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
+        return plain_data(value)
+    return str(value)
+
+
+def _quantity_table(quantity: ResultQuantity) -> Table:
+    """The entries of a quantity as a table of the terminal."""
+    names = [(escape(name), escape(unit)) for name, unit in zip(quantity.names, quantity.units, strict=True)]
+    if quantity.single:
+        rows = [
+            (*name, _few(value, quantity.values)) for name, value in zip(names, quantity.values, strict=True)
+        ]
+        return plain_table(escape(quantity.key), "unit", "value>", rows=rows)
+    ranges = [(*name, *_range(column)) for name, column in zip(names, quantity.values.T, strict=True)]
+    return plain_table(escape(quantity.key), "unit", "lowest>", "mean>", "highest>", rows=ranges)
 
 
 def _head(result: Any) -> str:

@@ -15,7 +15,7 @@ from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
 from nacelle.report.table import Part, plain_table
@@ -32,7 +32,7 @@ class StageCount:
 
 
 @dataclass(frozen=True)
-class Operations(Drawn):
+class Operations(Plottable):
     """Operations of a model of a robot.
 
     Attributes:

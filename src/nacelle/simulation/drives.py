@@ -61,7 +61,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
-from nacelle.pictures import html
+from nacelle.results import html
 from nacelle.spatial.scalar import Array, Scalar, absolute, exp, sign, sin, sqrt
 
 # v_d sigma_1 / F_c, at most, of a damper that fades by itself; below 4 sqrt(2 e), the bound of passivity.

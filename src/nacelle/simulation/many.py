@@ -23,7 +23,7 @@ from nacelle.kinematics.kinematic_model import counted_angles
 from nacelle.kinematics.mechanism.mechanism import Mechanism, counting, mechanism_of
 from nacelle.kinematics.shapes import of_pose
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.simulation.flow import (
     coordinates_of,
     flow,
@@ -63,7 +63,7 @@ def poses(robot: Robot, s: Array, quat_0: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Motions(Shown):
+class Motions(HasTable):
     """Motions of many robots; NumPy arrays, or arrays of the device.
 
     Attributes:

@@ -30,7 +30,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 
 Derivative = Callable[[Array, Array], Array]
@@ -40,7 +40,7 @@ Derivative = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class EventGroup(Shown):
+class EventGroup(HasTable):
     """Events that end a run, evaluated together.
 
     Attributes:
@@ -217,7 +217,7 @@ def derivatives_of(core: Core) -> Derivative:
 
 
 @dataclass(frozen=True, eq=False)
-class Feedback(Shown):
+class Feedback(HasTable):
     """A law with its reference.
 
     Attributes:

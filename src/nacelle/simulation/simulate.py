@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Events, Plant, checked_events, jointed, robot_of
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
@@ -148,7 +148,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Drawn):
+class Simulation(Plottable):
     """A run, or as much of it as there is.
 
     Attributes:

@@ -22,7 +22,7 @@ from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.motion import twist_from_rates
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
 
@@ -54,7 +54,7 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledMotion(Drawn):
+class SampledMotion(Plottable):
     """A motion of a robot at times, both ends among them; results along it are its subclasses.
 
     Attributes:

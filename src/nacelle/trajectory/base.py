@@ -21,7 +21,7 @@ from nacelle.capacity import require_memory
 from nacelle.errors import NacelleError
 from nacelle.model.platform import Motion, MotionError, parse_motion
 from nacelle.model.reduced import ReducedLayout, layout_of
-from nacelle.pictures import Drawn, html
+from nacelle.results import Plottable, html
 from nacelle.spatial.rotation import (
     RotationMotion,
     quat_conjugate,
@@ -208,7 +208,7 @@ class Sample(NamedTuple):
         return html(self)
 
 
-class Trajectory(ABC, Drawn):
+class Trajectory(ABC, Plottable):
     """The motion of a platform over time: x(t), v(t) and a(t) = dv/dt, with exact derivatives.
 
     For plain coordinates v = dx/dt; where x holds a quaternion, v holds the angular velocity w in base axes

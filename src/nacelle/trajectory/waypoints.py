@@ -13,7 +13,7 @@ from nacelle.errors import did_you_mean
 from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, ReducedLayout
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import Progress, ignored
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -26,7 +26,7 @@ _RPY = ("roll", "pitch", "yaw")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Waypoints(Drawn):
+class Waypoints(Plottable):
     """Poses that a platform is to pass.
 
     Attributes:

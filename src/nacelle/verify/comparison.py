@@ -26,7 +26,7 @@ from nacelle.kinematics.underactuated import coordinate_places, undriven
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
@@ -118,7 +118,7 @@ class WorstState:
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Drawn):
+class Report(Plottable):
     """What other engines say of a robot.
 
     Attributes:

@@ -47,7 +47,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar
 
@@ -66,7 +66,7 @@ class Region(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Camera(Shown):
+class Camera(HasTable):
     """A pinhole camera with distortion.
 
     Attributes:

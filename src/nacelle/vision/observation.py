@@ -31,7 +31,7 @@ from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
@@ -163,7 +163,7 @@ class SeenCylinder:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Observation(Drawn):
+class Observation(Plottable):
     """What a camera sees of a robot at one pose.
 
     Attributes:

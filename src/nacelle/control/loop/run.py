@@ -20,7 +20,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import tool_pose
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sensors import Sensors
@@ -99,7 +99,7 @@ def rms(values: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlRun(Drawn):
+class ControlRun(Plottable):
     """A run of a controller against a plant, or as much of it as there is.
 
     Arrays are at the samples of the path, N of them; settling before t = 0 is left out.

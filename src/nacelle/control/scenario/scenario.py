@@ -42,7 +42,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.progress import task
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, stiction_of
@@ -220,7 +220,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scenario(Shown):
+class Scenario(HasTable):
     """A scenario as written, with its source for the places of what is wrong.
 
     Attributes:

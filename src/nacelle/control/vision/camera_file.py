@@ -34,7 +34,7 @@ from nacelle.model.description.fields import (
 )
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
 
@@ -122,7 +122,7 @@ class CameraSpec(Strict):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CameraFile(Shown):
+class CameraFile(HasTable):
     """A camera as written.
 
     Attributes:

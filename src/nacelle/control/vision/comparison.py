@@ -29,7 +29,7 @@ from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.control.vision.visual_feedback import Looking, VisualController
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
@@ -134,7 +134,7 @@ class Crossing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LookingComparison(Drawn):
+class LookingComparison(Plottable):
     """What came of all sweeps.
 
     Attributes:

@@ -36,7 +36,7 @@ from nacelle.dynamics.base_parameters.transfers import (
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 
 _SMALL = 1e-9
@@ -155,7 +155,7 @@ _CERTAIN = 1e4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BaseParameters(Shown):
+class BaseParameters(HasTable):
     """The minimal set of parameters of a robot.
 
     Attributes:

@@ -67,7 +67,7 @@ from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.kinematics.underactuated import require_driven, undriven
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
 from nacelle.program.identities.values import PreciseInputs
@@ -390,7 +390,7 @@ def differentiate(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicsDerivatives(Shown):
+class DynamicsDerivatives(HasTable):
     """Derivatives of inverse or forward dynamics.
 
     m is the number of actuators (inverse) or n (forward).

@@ -26,7 +26,7 @@ from nacelle.dynamics.reference import require_inertia
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
 
@@ -43,7 +43,7 @@ class Pole(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearModel(Drawn):
+class LinearModel(Plottable):
     """A linear model of a robot around states (...).
 
     Attributes:

@@ -53,7 +53,7 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
@@ -137,7 +137,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NaturalFrequencies(Drawn):
+class NaturalFrequencies(Plottable):
     """Natural frequencies and modes of a robot at poses (...).
 
     Attributes:
@@ -445,7 +445,7 @@ def _poles(M: Array, C: Array, K: Array, N: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequencyMap(Drawn):
+class FrequencyMap(Plottable):
     """Natural frequencies on a grid of poses.
 
     Attributes:

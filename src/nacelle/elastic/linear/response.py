@@ -29,7 +29,7 @@ from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
 from nacelle.elastic.linear.matrices import place_of
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
@@ -88,7 +88,7 @@ WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequencyResponse(Drawn):
+class FrequencyResponse(Plottable):
     """A frequency response at poses (...).
 
     Attributes:

@@ -61,7 +61,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.progress import task
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
@@ -194,7 +194,7 @@ NEAR = 1.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckling(Drawn):
+class Buckling(Plottable):
     """Load factors at which a robot buckles, at poses (...).
 
     Attributes:
@@ -312,7 +312,7 @@ def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[A
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StaticDeflection(Drawn):
+class StaticDeflection(Plottable):
     """A robot deformed by its load, at poses (...).
 
     Attributes:

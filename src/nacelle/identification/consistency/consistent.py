@@ -30,7 +30,7 @@ from nacelle.identification.consistency.feasible_set import Bounds, FeasibleSet,
 from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 WEIGHT = 1e-2
@@ -41,7 +41,7 @@ _BOUNDARY = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConsistentParameters(Drawn):
+class ConsistentParameters(Plottable):
     """Parameters of all bodies that a robot can have, closest to an estimate.
 
     Attributes:

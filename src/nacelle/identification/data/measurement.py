@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
@@ -50,7 +50,7 @@ class MeasurementSource:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measurement(Drawn):
+class Measurement(Plottable):
     """Signals of one run, in SI units on the joint's side of gears; NaN where a sample is missing.
 
     Signals are named "time", "q.ACTUATOR", "force.ACTUATOR" and "reference.ACTUATOR".

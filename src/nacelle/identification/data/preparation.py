@@ -44,7 +44,7 @@ from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, 
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import NacelleMotion, motion_along, path_poses
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
@@ -143,7 +143,7 @@ class Preparation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Samples(Drawn):
+class Samples(Plottable):
     """Motion and forces of one uninterrupted run, at equal steps.
 
     Attributes:

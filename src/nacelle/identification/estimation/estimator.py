@@ -67,7 +67,7 @@ from nacelle.identification.data.filters import HALF_LENGTH, lagged_products
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.regression import Regression, parts_of, regression
 from nacelle.model.numbers import INERTIA_NAMES
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 
 
@@ -277,7 +277,7 @@ class _Moments(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(ABC, Shown):
+class Estimator(ABC, HasTable):
     """An estimator of base parameters, in scikit-learn's manner.
 
     Options are given to the constructor; what `fit` finds has a trailing underscore.

@@ -50,7 +50,7 @@ from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import carrier
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -76,7 +76,7 @@ class Fitted(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PayloadEstimate(Shown):
+class PayloadEstimate(HasTable):
     """A payload, in the frame of the tool or body that carries it.
 
     Attributes:

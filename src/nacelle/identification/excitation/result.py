@@ -29,7 +29,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
 from nacelle.trajectory.along import along
@@ -148,7 +148,7 @@ class ExcitationPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Excitation(Drawn):
+class Excitation(Plottable):
     """A motion that excites the parameters of a robot.
 
     Attributes:

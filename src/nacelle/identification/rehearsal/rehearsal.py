@@ -57,7 +57,7 @@ from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant, force_limited
 from nacelle.simulation.plant import RigidPlant
@@ -416,7 +416,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rehearsal(Drawn):
+class Rehearsal(Plottable):
     """An experiment that was run.
 
     The truth is at the times of the measurement, (N, ...): time, x, v, a, q and force.

@@ -53,7 +53,7 @@ from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, par
 from nacelle.model.joint import LETTERS, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -357,7 +357,7 @@ class LegLink(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LegType(Shown):
+class LegType(HasTable):
     """The type of a leg.
 
     Attributes:

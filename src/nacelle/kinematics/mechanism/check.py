@@ -57,7 +57,7 @@ from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Node, Source
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array
@@ -125,7 +125,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class Check(Shown):
+class Check(HasTable):
     """What the checks found.
 
     Attributes:

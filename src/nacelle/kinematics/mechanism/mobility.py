@@ -35,7 +35,7 @@ from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of, uni
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState, closure_frames
@@ -101,7 +101,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Mobility(Shown):
+class Mobility(HasTable):
     """What a robot can do.
 
     Attributes:

@@ -42,7 +42,7 @@ from nacelle.kinematics.solve.one_state import one_state
 from nacelle.kinematics.solve.unknowns import start_of, unknowns
 from nacelle.kinematics.solve.weak import strengthened
 from nacelle.model.robot import Robot
-from nacelle.pictures import Drawn, html
+from nacelle.results import Plottable, html
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import along_path
 
@@ -59,7 +59,7 @@ class BodyPoses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseKinematics(Drawn):
+class InverseKinematics(Plottable):
     """All joints at given poses.
 
     Attributes:

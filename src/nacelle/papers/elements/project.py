@@ -34,7 +34,7 @@ from nacelle.model.robot import Robot
 from nacelle.papers.elements.layout import StateVariable, is_length
 from nacelle.papers.elements.placement import element_layout
 from nacelle.papers.elements.state import ElementState, element_state, elements_at, require_elements
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 _STEPS = 30
@@ -59,7 +59,7 @@ class SeenVariable(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElementProjection(Drawn):
+class ElementProjection(Plottable):
     """The consistent element state nearest to what is seen.
 
     Attributes:

@@ -37,7 +37,7 @@ from nacelle.papers.elements.from_inputs import element_arrays, element_shapes
 from nacelle.papers.elements.layout import ElementLayout, is_length
 from nacelle.papers.elements.models import inverse_from_elements, regressor_from_elements
 from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
-from nacelle.pictures import Drawn
+from nacelle.results import Plottable
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, atan2, pack
 from nacelle.trajectory.base import Sample
@@ -48,7 +48,7 @@ _FUNCTIONS = {"inverse": inverse_from_elements, "regressor": regressor_from_elem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElementState(MeasuredState, Drawn):
+class ElementState(MeasuredState, Plottable):
     """Directions, lengths and angles of a robot's elements, each with first and second derivative.
 
     Attributes:

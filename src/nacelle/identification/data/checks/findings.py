@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.errors import IdentificationError, MeasurementError, Problem
 from nacelle.identification.data.measurement import Measurement
-from nacelle.pictures import Shown
+from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 
 KINDS = {
@@ -84,7 +84,7 @@ def finding(
 
 
 @dataclass(frozen=True)
-class Findings(Shown):
+class Findings(HasTable):
     """All findings of the checks of one measurement.
 
     Attributes:
