@@ -233,9 +233,9 @@ def test_legs_found_by_iteration_are_followed() -> None:
     motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
     assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
     force = nacelle.inverse_dynamics(robot, *motion, friction=False).force
-    assert np.max(np.abs(model_force(robot, y, motion, physics=Physics(friction=False)) - force)) < 1e-9 * np.max(
-        np.abs(force)
-    )
+    assert np.max(
+        np.abs(model_force(robot, y, motion, physics=Physics(friction=False)) - force)
+    ) < 1e-9 * np.max(np.abs(force))
 
 
 def test_redundant_drives_keep_what_moves_the_robot() -> None:
