@@ -57,6 +57,7 @@ from nacelle.control.pieces.pose import (
     pose_difference,
 )
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED, difference, rate_of
+from nacelle.dynamics.physics import Physics
 from nacelle.export.states import seeded_states
 from nacelle.export.vectors import relation_error
 from nacelle.kinematics.branch import branch_of, unknown_units
@@ -232,9 +233,9 @@ def test_legs_found_by_iteration_are_followed() -> None:
     motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
     assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
     force = nacelle.inverse_dynamics(robot, *motion, friction=False).force
-    assert np.max(np.abs(model_force(robot, y, motion, friction=False) - force)) < 1e-9 * np.max(
-        np.abs(force)
-    )
+    assert np.max(
+        np.abs(model_force(robot, y, motion, physics=Physics(friction=False)) - force)
+    ) < 1e-9 * np.max(np.abs(force))
 
 
 def test_redundant_drives_keep_what_moves_the_robot() -> None:
