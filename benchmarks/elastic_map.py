@@ -34,10 +34,10 @@ def measured(name: str, points: int) -> list[str]:
     robot = flexible_robot(name)
     over = {axis: (low, high, points) for axis, (low, high) in RANGES[name].items()}
     begin = time.perf_counter()
-    first = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
+    first = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot))
     ready = time.perf_counter() - begin
     begin, busy = time.perf_counter(), time.process_time()
-    grid = nacelle.frequency_map(robot, over, modes=3)
+    grid = nacelle.elastic.frequency_map(robot, over, modes=3)
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     f = grid.frequencies[..., 0]
     return [

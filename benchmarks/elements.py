@@ -45,7 +45,7 @@ def row(name):
         return None
     pose = count(model(robot).program())
     drawn = random_states(robot, _STATES, 1)
-    state = nacelle.element_state(robot, drawn.x, drawn.v, drawn.a)
+    state = nacelle.papers.element_state(robot, drawn.x, drawn.v, drawn.a)
     exact = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a).force
     apart = float(
         np.max(np.abs(nacelle.inverse_dynamics(robot, state).force - exact)) / np.max(np.abs(exact))

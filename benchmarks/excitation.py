@@ -25,7 +25,7 @@ from nacelle.identification.excitation.optimise import random_motions, values_of
 def measured(name: str, count: int) -> dict:
     robot = nacelle.load(name)
     begin, busy = time.perf_counter(), time.process_time()
-    result = nacelle.excite(robot)
+    result = nacelle.identification.excite(robot)
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     problem = excitation_problem(robot, result.base, result.limits)
     drawn = random_motions(problem, count, seed=99)

@@ -28,7 +28,7 @@ def _ns(function: Callable[[], Any]) -> float:
     return (time.perf_counter() - start) / STATES * 1e9
 
 
-def _jax(model: nacelle.Model, states: Any) -> dict[str, Callable[[], Any]]:
+def _jax(model: nacelle.dynamics.Model, states: Any) -> dict[str, Callable[[], Any]]:
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -42,7 +42,7 @@ def _jax(model: nacelle.Model, states: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _torch(model: nacelle.Model, states: Any) -> dict[str, Callable[[], Any]]:
+def _torch(model: nacelle.dynamics.Model, states: Any) -> dict[str, Callable[[], Any]]:
     import torch
 
     made = model.compile(target="torch")
@@ -69,7 +69,7 @@ def measured(name: str) -> None:
     for library in (_jax, _torch):
         try:
             functions = library(model, states)
-        except nacelle.CompileError:
+        except nacelle.errors.CompileError:
             continue
         except ImportError:
             continue

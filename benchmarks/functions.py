@@ -161,7 +161,7 @@ def largest_errors(count):
         yield op, [worst(op, *np.atleast_2d(arguments)) for arguments in drawn[op]]
 
 
-@nacelle.physics(position=(3,), q=lambda robot: (robot.nq,))
+@nacelle.dynamics.physics(position=(3,), q=lambda robot: (robot.nq,))
 def closure(robot, position, q):
     """What the loops leave open at a position of the platform and joint coordinates, and its Jacobian."""
     state = closure_state(robot, tree_motion(robot, Pose(np.eye(3), position), q))

@@ -201,7 +201,7 @@ def simulations(count, steps):
             given = [cp.asarray(array.astype(kind)) for array in (x0, v0, u)]
             options = {"parameters": cp.asarray(numbers.astype(kind))} if own else {}
             options |= {"until": steps * 1e-3, "target": "cuda", "precision": precision}
-            run = functools.partial(nacelle.simulate_many, robot, *given, **options)
+            run = functools.partial(nacelle.simulation.simulate_many, robot, *given, **options)
             run()
             cp.cuda.Device().synchronize()
             begin = time.perf_counter()
@@ -209,7 +209,7 @@ def simulations(count, steps):
             cp.cuda.Device().synchronize()
             seconds = time.perf_counter() - begin
             cpu = {"parameters": numbers[few]} if own else {}
-            want = nacelle.simulate_many(robot, x0[few], v0[few], u[few], until=steps * 1e-3, **cpu)
+            want = nacelle.simulation.simulate_many(robot, x0[few], v0[few], u[few], until=steps * 1e-3, **cpu)
             yield {
                 "robots": count,
                 "steps": steps,

@@ -40,7 +40,7 @@ def path(robot, count):
     n = robot.motion.n
     scale = np.array([robot.size if name in "xyz" else 1.0 for name in robot.motion.coordinates])
     a, b = 0.03 * scale * rng.uniform(-1, 1, (2, n)), 0.03 * scale * rng.uniform(-1, 1, (2, n))
-    course = nacelle.Fourier(x0, a, b, motion=robot.motion, frequency=1.0)
+    course = nacelle.trajectory.Fourier(x0, a, b, motion=robot.motion, frequency=1.0)
     return course(np.linspace(0.0, course.duration, count)).x
 
 

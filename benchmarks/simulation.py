@@ -62,10 +62,10 @@ class Case:
         stiffness, push = ROBOTS[name]
         self.name, self.seconds, self.push = name, seconds, np.array(push)
         self.robot, self.x = sprung(name, stiffness)
-        self.plant = nacelle.RigidPlant(self.robot, friction=False)
+        self.plant = nacelle.simulation.RigidPlant(self.robot, friction=False)
         bodies = nacelle.inverse_kinematics(self.robot, self.x).bodies
-        motion = nacelle.joint_motion(self.robot, self.x, self.push)
-        twist = nacelle.body_motion(self.robot, self.x, self.push).twist[1]
+        motion = nacelle.kinematics.joint_motion(self.robot, self.x, self.push)
+        twist = nacelle.kinematics.body_motion(self.robot, self.x, self.push).twist[1]
         rates = np.concatenate([twist, motion.rate])
         self.start = TreeState(Pose(bodies.R[1], bodies.p[1]), motion.q, rates, _NOTHING, _NOTHING)
         self.reference = nacelle.simulate(

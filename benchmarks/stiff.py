@@ -66,7 +66,7 @@ def links() -> None:
 def link_rows(factor: float) -> None:
     """Print the rows of the flexible robot with E of its distal links times a factor."""
     robot = stiffened(nacelle.load("fivebar-flexible"), factor)
-    plant = nacelle.ElasticPlant(robot, friction=False)
+    plant = nacelle.elastic.ElasticPlant(robot, friction=False)
     x = nacelle.reference_pose(robot)
     s, u = plant.state(x, np.zeros(2)), np.array([[0.5, 1.0]])
     explicit, implicit = plant.driver(), plant.implicit_driver()
@@ -99,7 +99,7 @@ def friction() -> None:
         robot = nacelle.load(name)
         x, v = nacelle.reference_pose(robot), np.zeros(robot.motion.n)
         v[0] = 0.2
-        plant = nacelle.RigidPlant(robot, smooth=1e-4)
+        plant = nacelle.simulation.RigidPlant(robot, smooth=1e-4)
         hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
         options: dict[str, Any] = {"until": 0.3, "events": []}
         fixed = {"method": "irk5", "step": 2e-3, **options}

@@ -19,22 +19,22 @@ from nacelle.identification.rehearsal import moved
 
 PERIOD, DELAY, CURRENT = 5e-4, 1.5e-4, 2000.0
 NAMES = ("sj", "cf-rb", "cf-rb-friction")
-SENSORS = nacelle.Sensors(resolution=1e-6, noise=1e-6)
+SENSORS = nacelle.simulation.Sensors(resolution=1e-6, noise=1e-6)
 FORCE_NOISE = 2.0
 
 
 def machine_of(robot):
     """A machine with the parameters of a robot, whose drives stick, cog and lag."""
-    loose = nacelle.stiction_of(robot, static=1.4)
-    drives = nacelle.Drives(
+    loose = nacelle.simulation.stiction_of(robot, static=1.4)
+    drives = nacelle.simulation.Drives(
         bandwidth=CURRENT, stiction=loose.friction, cogging=(3.0, 2.0 * np.pi / 0.03, 0.3)
     )
-    return nacelle.DrivenPlant(nacelle.RigidPlant(loose.robot, smooth=1e-3), drives)
+    return nacelle.simulation.DrivenPlant(nacelle.simulation.RigidPlant(loose.robot, smooth=1e-3), drives)
 
 
 def law(model, name):
     """A controller with default gains."""
-    return nacelle.controller(model, name, period=PERIOD, delay=DELAY, lag=1.0 / (2.0 * np.pi * CURRENT))
+    return nacelle.control.controller(model, name, period=PERIOD, delay=DELAY, lag=1.0 / (2.0 * np.pi * CURRENT))
 
 
 def harmonics(robot, seed):
@@ -42,7 +42,7 @@ def harmonics(robot, seed):
     rng = np.random.default_rng(seed)
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * rng.normal(size=(2, 5, 6))
-    return nacelle.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
+    return nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
 
 
 def measured(run, seed):
@@ -51,7 +51,7 @@ def measured(run, seed):
     q = run.actual + SENSORS.noise * rng.normal(size=run.actual.shape)
     q = SENSORS.resolution * np.floor(q / SENSORS.resolution + 0.5)
     force = run.acting + FORCE_NOISE * rng.normal(size=q.shape)
-    return nacelle.Measurement(run.robot, run.time[::4], q[::4], force[::4])
+    return nacelle.identification.Measurement(run.robot, run.time[::4], q[::4], force[::4])
 
 
 def circle(robot, speed):
@@ -77,7 +77,7 @@ def rms(values):
 
 def experiment(machine, model, speed):
     """All three controllers along the circle."""
-    return nacelle.compare(
+    return nacelle.control.compare(
         machine,
         [law(model, name) for name in NAMES],
         circle(model, speed),
@@ -176,9 +176,9 @@ def sweep(cad, machine, model):
 
 def rubbing(robot, factor):
     """The robot with all its friction times a factor."""
-    own = nacelle.linear_parameters(robot)
+    own = nacelle.dynamics.linear_parameters(robot)
     rubs = np.array([name.endswith(("coulomb", "viscous")) for name in own.names])
-    return nacelle.with_linear_parameters(robot, np.where(rubs, factor, 1.0) * own.values)
+    return nacelle.dynamics.with_linear_parameters(robot, np.where(rubs, factor, 1.0) * own.values)
 
 
 def main():
@@ -190,7 +190,7 @@ def main():
     cad = nacelle.load("palida")
     machine = machine_of(moved(cad, 10.0, seed=7, alike=True))
 
-    motion = nacelle.closed_loop(
+    motion = nacelle.control.closed_loop(
         machine,
         law(cad, "cf-rb-friction"),
         harmonics(cad, 5),
@@ -200,7 +200,7 @@ def main():
         settle=2.0,
         repeat=4,
     )
-    result = nacelle.identify(cad, measured(motion, 2), shared="legs", assume="zeros")
+    result = nacelle.identification.identify(cad, measured(motion, 2), shared="legs", assume="zeros")
     model = result.identified("palida-identified")
     print(f"identified: {len(result.base)} base parameters, R^2 {result.fit.score:.5f}")
 

@@ -29,9 +29,9 @@ def accelerations() -> np.ndarray:
     return np.where(first, 1.0, -1.0) * 4.0 * STROKES / DURATION**2
 
 
-def run(robot: nacelle.Robot) -> nacelle.Simulation:
+def run(robot: nacelle.Robot) -> nacelle.simulation.Simulation:
     """The motion with prescribed sliders."""
-    plant = nacelle.ElasticPlant(robot, prescribed=True)
+    plant = nacelle.elastic.ElasticPlant(robot, prescribed=True)
     return nacelle.simulate(
         plant,
         START,
@@ -65,7 +65,7 @@ def main() -> None:
         speed = np.linalg.norm(result.v, axis=1)
         vibration = np.linalg.norm(result.v - rigid, axis=1)
         plant = result.plant
-        assert isinstance(plant, nacelle.ElasticPlant)
+        assert isinstance(plant, nacelle.elastic.ElasticPlant)
         forces = plant.forces(result.states, result.inputs)
         print(
             f"{name}: peak speed {np.max(speed):.4f} m/s, "
@@ -77,7 +77,7 @@ def main() -> None:
         draw(sys.argv[1], runs, rigid)
 
 
-def draw(path: str, runs: dict[str, nacelle.Simulation], rigid: np.ndarray) -> None:
+def draw(path: str, runs: dict[str, nacelle.simulation.Simulation], rigid: np.ndarray) -> None:
     """Draw speed, and vibration along x and z."""
     import matplotlib
 

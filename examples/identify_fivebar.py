@@ -2,7 +2,7 @@
 
 The machine is a simulation in closed loop whose parameters are up to 10 % off the description, with encoders
 that count, noisy currents, cogging and Stribeck friction. On a real machine the measurements are files:
-`nacelle.read_measurement("run.csv", robot, "columns.yaml")`.
+`nacelle.identification.read_measurement("run.csv", robot, "columns.yaml")`.
 """
 
 import tempfile
@@ -16,17 +16,17 @@ from nacelle.identification.rehearsal import Effects, Experiment
 robot = nacelle.load("fivebar")
 
 # A motion within all limits that makes the base parameters visible, and another one for validation.
-motion = nacelle.excite(robot, harmonics=5, duration=2.0, starts=2, iterations=20).trajectory
+motion = nacelle.identification.excite(robot, harmonics=5, duration=2.0, starts=2, iterations=20).trajectory
 rng = np.random.default_rng(1)
 amplitudes = 0.02 * rng.normal(size=(2, 3, 2))
-other = nacelle.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.8)
+other = nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.8)
 
 effects = Effects(stribeck=0.2, cogging=0.002)
 fitted = Experiment(robot, motion, effects=effects, periods=3).run(seed=1).measurement
 held_out = Experiment(robot, other, effects=effects, periods=2).run(seed=2).measurement
 
 # Faults of the data would be named here, with column and row; then base parameters with deviations.
-result = nacelle.identify(robot, fitted)
+result = nacelle.identification.identify(robot, fitted)
 print(f"{len(result.base)} base parameters, R^2 {result.fit.score:.6f}, excitation {result.excitation}")
 for name, value, deviation in zip(
     result.base.names, result.estimator.coef_, result.estimator.std_, strict=True
@@ -36,11 +36,11 @@ print(*result.words(), sep="\n")
 
 # How well they predict a motion that they have not seen, beside the description.
 for label, model in (("described", robot), ("identified", result.estimator)):
-    validation = nacelle.validate(model, held_out)
+    validation = nacelle.identification.validate(model, held_out)
     print(f"{label}: {100.0 * np.max(validation.relative):.2f} % of the force is left")
 
 # Parameters of bodies that can be built, as a description of the robot.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "fivebar-identified.yaml"
-    nacelle.write_identified(result.identified("fivebar-identified"), path)
+    nacelle.identification.write_identified(result.identified("fivebar-identified"), path)
     print(nacelle.load(path))

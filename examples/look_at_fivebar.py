@@ -20,13 +20,13 @@ from nacelle.control.vision.comparison import Circumstances
 def main() -> None:
     """Look once, then control."""
     robot = nacelle.load("fivebar")
-    seen = nacelle.observe(robot, seed=1)
+    seen = nacelle.vision.observe(robot, seed=1)
     assert seen.pose is not None
     print("one image, standard deviations in um:", *np.round(1e6 * seen.pose.sigma, 2))
     if len(sys.argv) > 1:
         seen.plot(shown=False).savefig(sys.argv[1])
 
-    bench = nacelle.LookingBench(robot, camera=seen.camera)
+    bench = nacelle.control.LookingBench(robot, camera=seen.camera)
     for feedback in ("encoders", "vision", "both"):
         run = bench.run(feedback, Circumstances(anchors=3e-4), seed=1)
         print(f"{feedback}: {1e3 * run.summary()['tool']['rms_error']:.4f} mm rms from the path")

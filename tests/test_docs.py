@@ -48,9 +48,9 @@ def test_the_table_of_robots_is_true():
     for name in nacelle.robot_names():
         check = nacelle.check(name)
         robot, m = check.robot, check.mobility
-        types = [nacelle.leg_type(robot, leg) for leg in robot.legs]
+        types = [nacelle.kinematics.leg_type(robot, leg) for leg in robot.legs]
         row = (
-            f"| `{name}` | {len(robot.legs)} | {types[0].name} | {nacelle.robot_elements(types)} "
+            f"| `{name}` | {len(robot.legs)} | {types[0].name} | {nacelle.kinematics.robot_elements(types)} "
             f"| {len(robot.bodies) - 1} | {m.counted} | {m.true} | {m.platform} | {m.idle_count} "
             f"| {m.overconstrained} |"
         )

@@ -70,7 +70,7 @@ def test_types_and_mobility(case):
     check, (types, platform, idle, overconstrained, actuators) = case
     robot, m = check.robot, check.mobility
     if types is not None:
-        assert [nacelle.leg_type(robot, leg).name for leg in robot.legs] == types
+        assert [nacelle.kinematics.leg_type(robot, leg).name for leg in robot.legs] == types
     assert (m.platform, m.idle_count, m.actuators) == (platform, idle, actuators)
     assert m.controlled == platform
     if overconstrained is not None:

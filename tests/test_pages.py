@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from nacelle.public import HOMES
+from support.api_pages import HOMES
 from support.api_pages import pages as api_pages
 
 ROOT = Path(__file__).parent.parent

@@ -249,7 +249,7 @@ def test_new_never_keeps_the_old_name(line: str) -> None:
 def test_schema() -> None:
     result = run("schema")
     data = json.loads(result.stdout)
-    assert data == nacelle.schema()
+    assert data == nacelle.io.schema()
     assert data["$schema"].startswith("https://json-schema.org/")
 
 

@@ -30,7 +30,7 @@ def test_dynamics_sizes_motors() -> None:
     assert [row["unit"] for row in found["actuators"]] == ["N*m", "N*m"]
     robot = nacelle.load("fivebar")
     course = nacelle.Circle(nacelle.reference_pose(robot), 0.05, motion=robot.motion, duration=0.4)
-    loads = nacelle.size_motors(robot, course, rate=200.0).loads
+    loads = nacelle.dynamics.size_motors(robot, course, rate=200.0).loads
     assert [row["peak_force"] for row in found["actuators"]] == [load.peak_force for load in loads]
     run("dynamics", "fivebar", "--trajectory", "line", "--to", "x=50mm", "--csv", "out.csv")
     lines = Path("out.csv").read_text().splitlines()
@@ -94,7 +94,7 @@ def test_only_joints_that_were_written_are_listed() -> None:
 def test_linear_models_are_those_of_python() -> None:
     found = run_json("linearise", "fivebar", "--at", "x=20mm")
     robot = nacelle.load("fivebar")
-    model = nacelle.linearise(robot, nacelle.pose(robot, x=0.02))
+    model = nacelle.dynamics.linearise(robot, nacelle.pose(robot, x=0.02))
     for name in "ABCD":
         np.testing.assert_allclose(found[name], getattr(model, name), rtol=1e-12)
     assert found["state"] == ["x", "y", "v_x", "v_y"]
@@ -106,10 +106,10 @@ def test_a_pose_without_equilibrium_is_reported() -> None:
     """Nothing holds the pole of a cart beside the vertical; hanging down it rests."""
     path = str(Path(described.__file__).parent / "cart_pole.yaml")
     robot = described.mechanism("cart_pole")
-    name = nacelle.mobility(robot).undriven[0]
+    name = nacelle.kinematics.mobility(robot).undriven[0]
     output = run("linearise", path, "--at", f"{name}=30deg").output
     assert f"no equilibrium: nothing drives {name}" in output
-    there = nacelle.equilibrium_pose(robot, free=name)[robot.motion.coordinates.index(name)]
+    there = nacelle.dynamics.equilibrium_pose(robot, free=name)[robot.motion.coordinates.index(name)]
     assert "no equilibrium" not in run("linearise", path, "--at", f"{name}={there}").output
     data = run_json("linearise", path, "--at", f"{name}=30deg")
     assert abs(np.array(data["c"])).max() > 1.0
@@ -144,14 +144,14 @@ def test_a_counterweight_and_the_robot_that_has_it() -> None:
     assert found["max_after"][0] < 1e-12 < found["rms_before"][0]
     run(*arguments, "--out", "balanced.yaml")
     balanced = nacelle.load("balanced.yaml")
-    assert np.max(np.abs(nacelle.equilibrium(balanced, [[0.1], [0.7]]))) < 1e-12
+    assert np.max(np.abs(nacelle.dynamics.equilibrium(balanced, [[0.1], [0.7]]))) < 1e-12
 
 
 def test_modes_at_a_pose() -> None:
     found = run_json("modes", "prrrp", "--at", "x=320mm", "--modes", "4")
     robot = nacelle.load("prrrp")
     x = nacelle.pose(robot, None, x=0.32)
-    result = nacelle.natural_frequencies(robot, x, modes=4)
+    result = nacelle.elastic.natural_frequencies(robot, x, modes=4)
     np.testing.assert_allclose(found["frequencies"], result.frequencies)
     np.testing.assert_allclose(found["effective_mass"], result.effective_mass, atol=1e-12)
     assert found["buckling_factor"] is None
@@ -226,7 +226,7 @@ def test_motions_of_a_tool() -> None:
     names = [name.partition(" ")[0] for name in header.split(",")]
     x = np.array([[float(v) for v in line.split(",")] for line in lines])[:, names.index("x") :][:, :7]
     robot = nacelle.load("gough-stewart")
-    tips = nacelle.tool_pose(robot, x, "spindle").p
+    tips = nacelle.kinematics.tool_pose(robot, x, "spindle").p
     assert np.ptp(tips, axis=0).max() < 1e-12
     assert np.ptp(x[:, :3], axis=0).max() > 1e-3
     Path("way.csv").write_text("t,x,y,z\n0,0,0,-0.6\n0.5,0.05,0,-0.6\n1,0.05,0.05,-0.6\n")
@@ -264,7 +264,9 @@ def test_payload_and_external_are_those_of_python() -> None:
         [joint["force"] for joint in peaks["joints"]], np.linalg.norm(wrench[:, :3], axis=1), rtol=1e-9
     )
     linear = run_json("linearise", "gough-stewart", *options)
-    np.testing.assert_allclose(linear["tau"], nacelle.linearise(heavy, x, external=external).tau, rtol=1e-12)
+    np.testing.assert_allclose(
+        linear["tau"], nacelle.dynamics.linearise(heavy, x, external=external).tau, rtol=1e-12
+    )
     held = run_json("simulate", "gough-stewart", "--until", "0.02", "--samples", "3", "--hold", *options)
     np.testing.assert_allclose(held["pose"], x, atol=1e-9)
 

@@ -52,7 +52,7 @@ def test_a_rehearsal_makes_data_from_a_motion():
     )
     data = run_json("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2")
     assert data["samples"] == 2000
-    assert len(nacelle.read_measurement("new.csv", library_robot("fivebar"))) == 2000
+    assert len(nacelle.identification.read_measurement("new.csv", library_robot("fivebar"))) == 2000
     assert (
         "exists already"
         in run("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
@@ -95,7 +95,7 @@ def test_the_motion_is_printed_and_written():
     for kind in ("speed", "acceleration", "force", "position", "leg margin", "conditioning"):
         assert kind in result.stdout
     motion = read_motion("motion.yaml")
-    table = nacelle.read_waypoints(Path("motion.csv"), library_robot("fivebar").motion)
+    table = nacelle.trajectory.read_waypoints(Path("motion.csv"), library_robot("fivebar").motion)
     assert len(table.points) == 101
     assert np.allclose(table.points, motion(table.times).x)
     assert "exists already" in run("excite", *QUICK, "--out", "motion.yaml", code=1).output
@@ -105,7 +105,7 @@ def test_the_motion_is_printed_and_written():
 def test_an_excitation_is_that_of_python():
     data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
     options = {"starts": 1, "iterations": 8, "harmonics": 6, "duration": 1.0}
-    made = nacelle.excite(library_robot("fivebar"), **options, seed=2, speed=8.0, force=6.0)
+    made = nacelle.identification.excite(library_robot("fivebar"), **options, seed=2, speed=8.0, force=6.0)
     assert data["condition"] == pytest.approx(made.condition, rel=1e-12)
     assert data["parts"] == made.data()["parts"]
     assert data["limits"]["speed"] == [8.0, 8.0]
@@ -152,7 +152,9 @@ def runs(tmp_path_factory):
     loaded = nacelle.with_payload(true, 0.3)
     for name, seed, plant in (("run", 1, true), ("other", 2, true), ("loaded", 1, loaded)):
         a, b = 0.03 * np.random.default_rng(seed).normal(size=(2, 4, 2)) / np.arange(1, 5)[:, None]
-        motion = nacelle.Fourier(nacelle.reference_pose(robot), a, b, motion=robot.motion, frequency=0.5)
+        motion = nacelle.trajectory.Fourier(
+            nacelle.reference_pose(robot), a, b, motion=robot.motion, frequency=0.5
+        )
         Experiment(robot, motion, true=plant, periods=2).run(seed).to_csv(folder / f"{name}.csv")
     return folder
 
@@ -185,8 +187,11 @@ def test_parameters_are_printed_written_and_validated():
 def test_an_identification_is_that_of_python():
     data = run_json("identify", "fivebar", "run.csv", "--method", "wls", "--prior", "0.5")
     robot = library_robot("fivebar")
-    result = nacelle.identify(
-        robot, nacelle.read_measurement("run.csv", robot), method="wls", prior=nacelle.CadPrior(0.5)
+    result = nacelle.identification.identify(
+        robot,
+        nacelle.identification.read_measurement("run.csv", robot),
+        method="wls",
+        prior=nacelle.identification.CadPrior(0.5),
     )
     assert [p["estimate"] for p in data["parameters"]] == pytest.approx(result.estimator.coef_.tolist())
     assert data["method"] == "WeightedLeastSquares"

@@ -313,8 +313,8 @@ def test_mechanics(name: str) -> None:
     around = stencil(times)
     xs, _, vs, _ = path_states(robot, around.ravel())
     total = nacelle.kinetic_energy(robot, xs, vs) + nacelle.potential_energy(robot, xs)
-    rates = nacelle.joint_motion(robot, x, v).actuators[1]
-    power = np.sum(found.force * rates, axis=1) - nacelle.dissipation(robot, x, v)
+    rates = nacelle.kinematics.joint_motion(robot, x, v).actuators[1]
+    power = np.sum(found.force * rates, axis=1) - nacelle.dynamics.dissipation(robot, x, v)
     # Differences of an energy over steps of 1e-2 s keep about eleven digits of it.
     scale = np.max(np.abs(power)) + 0.1 * np.max(np.abs(total))
     assert np.max(np.abs(difference(total.reshape(around.shape)) - power)) < 1e-9 * scale

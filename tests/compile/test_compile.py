@@ -161,7 +161,7 @@ def test_results_go_where_the_caller_wants_them(target: str) -> None:
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(nacelle.CompileError, match=rf"nacelle\[{name}\]"):
+    with pytest.raises(nacelle.errors.CompileError, match=rf"nacelle\[{name}\]"):
         nacelle.compile(lambda x: x, inputs={"x": (2,)}, target=name)
 
 
@@ -169,9 +169,9 @@ def test_refused() -> None:
     pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
     robot = library_robot("3rps")
     model = nacelle.model(robot, "gravity_forces")
-    with pytest.raises(nacelle.CompileError, match="leave geometry out of the parameters"):
+    with pytest.raises(nacelle.errors.CompileError, match="leave geometry out of the parameters"):
         model.compile(target="jax", parameters="input")
-    with pytest.raises(nacelle.CompileError, match="leave `derivatives` out"):
+    with pytest.raises(nacelle.errors.CompileError, match="leave `derivatives` out"):
         model.compile(target="jax", parameters=["inertia"], derivatives=["g"])
 
 

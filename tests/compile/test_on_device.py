@@ -53,17 +53,17 @@ def test_errors(tmp_path: Path) -> None:
     with fake_cupy.in_place(fake_cupy.fake()) as cupy:
         compiled = made(tmp_path)
         R, p = cupy.asarray(np.eye(2)), cupy.asarray(np.ones((4, 2)))
-        with pytest.raises(nacelle.DeviceError, match="processor's memory"):
+        with pytest.raises(nacelle.errors.DeviceError, match="processor's memory"):
             compiled(np.eye(2), p)
-        with pytest.raises(nacelle.CompileError, match=r"'p' of function has shape \(..., 2\)"):
+        with pytest.raises(nacelle.errors.CompileError, match=r"'p' of function has shape \(..., 2\)"):
             compiled(R, cupy.asarray(np.ones(3)))
-        with pytest.raises(nacelle.CompileError, match="do not broadcast"):
+        with pytest.raises(nacelle.errors.CompileError, match="do not broadcast"):
             compiled(cupy.asarray(np.ones((3, 2, 2))), p)
-        with pytest.raises(nacelle.CompileError, match="side by side"):
+        with pytest.raises(nacelle.errors.CompileError, match="side by side"):
             compiled(R, p, out={"turned": cupy.empty((4, 2)), "length": cupy.empty(4)})
-        with pytest.raises(nacelle.CompileError, match=r"'p' would be copied"):
+        with pytest.raises(nacelle.errors.CompileError, match=r"'p' would be copied"):
             compiled.bind(R=R, p=p)
-        with pytest.raises(nacelle.CompileError, match="no precision"):
+        with pytest.raises(nacelle.errors.CompileError, match="no precision"):
             made(tmp_path, precision="half")
 
 
@@ -82,7 +82,7 @@ def test_fixed_arrays(tmp_path: Path) -> None:
 def test_memory(tmp_path: Path) -> None:
     with (
         fake_cupy.in_place(fake_cupy.fake(memory=100)) as cupy,
-        pytest.raises(nacelle.DeviceError, match=r"results of function.*fewer states.*jit"),
+        pytest.raises(nacelle.errors.DeviceError, match=r"results of function.*fewer states.*jit"),
     ):
         made(tmp_path)(cupy.asarray(np.eye(2)), cupy.asarray(np.ones((40, 2))))
 

@@ -46,13 +46,15 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
     np.testing.assert_allclose(single, got["turned"], rtol=1e-5, atol=1e-6)
     assert made(np.ones((0, 2, 2)), np.ones(2))["turned"].shape == (0, 2)
     assert made([[1, 0], [0, 1]], [2, 3])["length"] == 13.0
-    with pytest.raises(nacelle.CompileError, match=r"'p' of function has shape \(..., 2\), got \(3,\)"):
+    with pytest.raises(
+        nacelle.errors.CompileError, match=r"'p' of function has shape \(..., 2\), got \(3,\)"
+    ):
         made(R, np.ones(3))
-    with pytest.raises(nacelle.CompileError, match="do not broadcast"):
+    with pytest.raises(nacelle.errors.CompileError, match="do not broadcast"):
         made(R, np.ones((4, 2)))
-    with pytest.raises(nacelle.CompileError, match=r"cannot be bound: call jax\.jit"):
+    with pytest.raises(nacelle.errors.CompileError, match=r"cannot be bound: call jax\.jit"):
         made.bind()
-    with pytest.raises(nacelle.CompileError, match="'jax' computes in the type of its arrays"):
+    with pytest.raises(nacelle.errors.CompileError, match="'jax' computes in the type of its arrays"):
         nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="jax", precision="float")
 
 

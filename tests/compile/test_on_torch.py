@@ -43,11 +43,13 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
     assert there.shape == (5, 3, 2)
     assert made(torch.ones((0, 2, 2)), torch.ones(2))["turned"].shape == (0, 2)
     assert made([[1, 0], [0, 1]], [2, 3])["length"] == 13.0
-    with pytest.raises(nacelle.CompileError, match=r"'p' of function has shape \(..., 2\), got \(3,\)"):
+    with pytest.raises(
+        nacelle.errors.CompileError, match=r"'p' of function has shape \(..., 2\), got \(3,\)"
+    ):
         made(R, torch.ones(3))
-    with pytest.raises(nacelle.CompileError, match="do not broadcast"):
+    with pytest.raises(nacelle.errors.CompileError, match="do not broadcast"):
         made(R, torch.ones((4, 2)))
-    with pytest.raises(nacelle.CompileError, match="bind target='jit'"):
+    with pytest.raises(nacelle.errors.CompileError, match="bind target='jit'"):
         made.bind()
 
 

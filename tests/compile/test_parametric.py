@@ -264,7 +264,7 @@ def test_derivatives_of_the_dynamics(name):
     robot = library_robot(name)
     states = seeded_states(robot, 1)
     x, v, a = states.x[0], states.v[0], states.a[0]
-    found = nacelle.dynamics_derivatives(robot, x, v, a, numbers=GROUPS, parameters="friction")
+    found = nacelle.dynamics.dynamics_derivatives(robot, x, v, a, numbers=GROUPS, parameters="friction")
     assert found.number_names == robot.numbers.names()
     assert found.parameters.shape[-1] == len(robot.parameter_names("friction"))
     vector = robot.numbers.vector()

@@ -420,7 +420,7 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     x = nacelle.reference_pose(robot)
     rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
     rows[20:, 1] += 10.0
-    plant = nacelle.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.RigidPlant(robot, friction=False)
     run = nacelle.simulate(plant, x, None, made.digital(x, rows), until=0.1, method="rk4", step=2.5e-4)
     assert run.message.startswith(
         "at 0.01 s the controller stopped: the desired motion is not finite, out of"

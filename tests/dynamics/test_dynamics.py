@@ -90,7 +90,7 @@ def test_as_at_the_pose() -> None:
     rng = np.random.default_rng(0)
     x = nacelle.reference_pose(robot) + 0.01 * rng.normal(size=(5, 2))
     v, a = rng.normal(size=(2, 5, 2))
-    state = nacelle.element_state(robot, x, v, a)
+    state = nacelle.papers.element_state(robot, x, v, a)
     exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
     found = nacelle.inverse_dynamics(robot, state)
     assert_same(found.force, exact.force, 1e-12)
@@ -110,7 +110,7 @@ def test_singularities_of_the_equation_are_reported() -> None:
     x = np.stack([start[0] + 0.0 * heights, start[1] + heights], axis=1)
     exact = nacelle.inverse_dynamics(robot, x)
     reached = exact.flags == 0
-    found = nacelle.inverse_dynamics(robot, nacelle.element_state(robot, x[reached]))
+    found = nacelle.inverse_dynamics(robot, nacelle.papers.element_state(robot, x[reached]))
     assert np.count_nonzero(reached) > 3
     assert_same(found.force, exact.force[reached], 1e-11)
     order = np.argsort(exact.parallel_margin[reached])
@@ -119,7 +119,7 @@ def test_singularities_of_the_equation_are_reported() -> None:
 
 def test_what_is_wrong_is_said() -> None:
     robot = library_robot("fivebar")
-    state = nacelle.element_state(robot, nacelle.reference_pose(robot))
+    state = nacelle.papers.element_state(robot, nacelle.reference_pose(robot))
     with pytest.raises(KinematicsError, match="no twist v: it has its own rates"):
         nacelle.inverse_dynamics(robot, state, np.zeros(2))
     with pytest.raises(KinematicsError, match="no reference a_ref"):
@@ -387,14 +387,14 @@ def test_rates_are_above_zero(value: object) -> None:
 def test_sizing_counts_what_the_motion_asks_for() -> None:
     robot = library_robot("delta")
     course = nacelle.Circle(nacelle.reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
-    sizing = nacelle.size_motors(robot, course, rate=400.0)
+    sizing = nacelle.dynamics.size_motors(robot, course, rate=400.0)
     assert len(sizing.times) == 201
     for k, load in enumerate(sizing.loads):
         assert load.peak_force == np.max(np.abs(sizing.force[:, k]))
         assert load.rms_force < load.peak_force
         assert load.peak_power == np.max(sizing.force[:, k] * sizing.rate[:, k])
         assert load.within
-    frozen = nacelle.size_motors(robot, nacelle.time_scaled(course, 0.1))
+    frozen = nacelle.dynamics.size_motors(robot, nacelle.trajectory.time_scaled(course, 0.1))
     assert not all(load.within for load in frozen.loads)
 
 
@@ -406,7 +406,7 @@ def test_sizing_takes_wrenches() -> None:
     robot = nacelle.load("delta")
     x = nacelle.reference_pose(robot)
     rest = nacelle.Line(x, x, motion=robot.motion, duration=0.1)
-    found = nacelle.size_motors(robot, rest, rate=100.0, external={"flange": WRENCH})
+    found = nacelle.dynamics.size_motors(robot, rest, rate=100.0, external={"flange": WRENCH})
     expected = nacelle.inverse_dynamics(robot, x, external={"flange": WRENCH}).force
     np.testing.assert_allclose([load.peak_force for load in found.loads], np.abs(expected), rtol=1e-12)
 

@@ -34,7 +34,7 @@ def test_compiled_and_uncompiled_agree(name: str) -> None:
     back = nacelle.forward_dynamics(robot, x, v, native.force)
     assert relative_error(back.acceleration, a) < 1e-10
     M = nacelle.mass_matrix(robot, x, coordinates="actuators")
-    q_acc = nacelle.joint_motion(robot, x, v, a).actuators[2]
+    q_acc = nacelle.kinematics.joint_motion(robot, x, v, a).actuators[2]
     bias = nacelle.bias_forces(robot, x, v, coordinates="actuators")
     if len(robot.actuators) == robot.motion.n:
         assert relative_error(np.einsum("nij,nj->ni", M, q_acc) + bias, native.force) < 1e-11
@@ -133,7 +133,7 @@ def test_massive_slides_of_the_c5() -> None:
     rotors = [joint.rotor_inertia for joint in slides.joints]
     expected = nacelle.inverse_dynamics(plain, x, v, a, friction=False).force
     if not any(rotors):
-        accelerations = nacelle.joint_motion(plain, x, v, a).actuators[2]
+        accelerations = nacelle.kinematics.joint_motion(plain, x, v, a).actuators[2]
         expected = (
             expected
             - np.array([plain.joints[b.joint].rotor_inertia for b in plain.actuators]) * accelerations
@@ -166,7 +166,7 @@ def test_a_wrench_on_a_tool_is_one_on_its_body(name: str, tool: str) -> None:
     x, v, a = state(robot)
     (frame,) = (t for t in robot.tools if t.name == tool)
     bodies = nacelle.inverse_kinematics(robot, x).bodies
-    arm = nacelle.tool_pose(robot, x, tool).p - bodies.p[frame.body]
+    arm = nacelle.kinematics.tool_pose(robot, x, tool).p - bodies.p[frame.body]
     moved = np.concatenate([WRENCH[:3], WRENCH[3:] + np.cross(arm, WRENCH[:3])])
     on_tool, on_body = {tool: WRENCH}, {robot.bodies[frame.body].name: moved}
     free = nacelle.inverse_dynamics(robot, x, v, a).force
@@ -187,13 +187,15 @@ def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
     robot = nacelle.load("gough-stewart")
     x, v, a = state(robot)
     external = {"spindle": WRENCH}
-    exact = nacelle.dynamics_derivatives(robot, x, v, a, external=external).pose
+    exact = nacelle.dynamics.dynamics_derivatives(robot, x, v, a, external=external).pose
     h = 1e-6
     columns = []
     for k in range(6):
         step = h * np.eye(6)[k]
         ends = [
-            nacelle.inverse_dynamics(robot, nacelle.moved(robot, x, s * step), v, a, external=external).force
+            nacelle.inverse_dynamics(
+                robot, nacelle.kinematics.moved(robot, x, s * step), v, a, external=external
+            ).force
             for s in (1, -1)
         ]
         columns.append((ends[0] - ends[1]) / (2 * h))
@@ -206,7 +208,7 @@ def test_wrong_wrenches_name_bodies_and_tools() -> None:
     with pytest.raises(KinematicsError, match="no body 'flage' and no such tool; did you mean 'flange'"):
         nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), external={"flage": WRENCH})
     with pytest.raises(KinematicsError, match=r"constant wrenches \(6,\), that on flange has the shape"):
-        nacelle.RigidPlant(robot, external={"flange": np.zeros((3, 6))})
+        nacelle.simulation.RigidPlant(robot, external={"flange": np.zeros((3, 6))})
 
 
 @pytest.mark.slow
@@ -216,8 +218,8 @@ def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     robot = nacelle.load("delta")
     x = nacelle.reference_pose(robot)
     external = {"flange": np.array([3.0, 0.0, 5.0, 0.0, 0.0, 0.0])}
-    plant = nacelle.RigidPlant(robot, friction=False, external=external)
-    hold = nacelle.equilibrium(robot, x, external=external)
+    plant = nacelle.simulation.RigidPlant(robot, friction=False, external=external)
+    hold = nacelle.dynamics.equilibrium(robot, x, external=external)
     step = 1e-3 if method == "rk4" else None
     still = nacelle.simulate(plant, x, np.zeros(3), hold, until=0.05, method=method, step=step)
     np.testing.assert_allclose(still.x[-1], x, atol=1e-9)
@@ -237,8 +239,8 @@ def test_external_wrenches_do_work() -> None:
     external = {name: rng.normal(size=6) for name in names}
     with_them = nacelle.inverse_dynamics(robot, x, v, external=external).force
     without = nacelle.inverse_dynamics(robot, x, v).force
-    rates = nacelle.joint_motion(robot, x, v).actuators[1]
-    twist = nacelle.body_motion(robot, x, v).twist
+    rates = nacelle.kinematics.joint_motion(robot, x, v).actuators[1]
+    twist = nacelle.kinematics.body_motion(robot, x, v).twist
     power = sum(external[name] @ twist[robot.body(name)] for name in names)
     assert (without - with_them) @ rates == pytest.approx(power, rel=1e-12)
     tau = nacelle.inverse_dynamics(robot, x, v, np.ones(4), external=external).force
@@ -309,9 +311,9 @@ def _models(robot: nacelle.Robot) -> dict[str, Callable[..., Any]]:
         "forward_dynamics": lambda **o: nacelle.forward_dynamics(robot, x, v, tau, **o),
         "bias_forces": lambda **o: nacelle.bias_forces(robot, x, v, **o),
         "joint_reactions": lambda **o: nacelle.joint_reactions(robot, x, v, **o),
-        "linearise": lambda **o: nacelle.linearise(robot, x, **o),
-        "dynamics_derivatives": lambda **o: nacelle.dynamics_derivatives(robot, x, v, **o),
-        "RigidPlant": lambda **o: nacelle.RigidPlant(robot, **o),
+        "linearise": lambda **o: nacelle.dynamics.linearise(robot, x, **o),
+        "dynamics_derivatives": lambda **o: nacelle.dynamics.dynamics_derivatives(robot, x, v, **o),
+        "RigidPlant": lambda **o: nacelle.simulation.RigidPlant(robot, **o),
         "export": lambda **o: nacelle.export(robot, "inverse_dynamics", out="never-written", **o),
     }
 
@@ -345,8 +347,8 @@ def test_passive_friction_acts_on_both_bodies() -> None:
     with_friction = nacelle.inverse_dynamics(robot, x, v).force
     without = nacelle.inverse_dynamics(robot, x, v, friction=False).force
     J = nacelle.jacobian(robot, x)
-    rates = nacelle.joint_motion(robot, x, v).rate
-    G = nacelle.joint_jacobian(robot, x)
+    rates = nacelle.kinematics.joint_motion(robot, x, v).rate
+    G = nacelle.kinematics.joint_jacobian(robot, x)
     expected = np.zeros(2)
     for k in rubbed:
         if k < robot.tree:
@@ -354,7 +356,7 @@ def test_passive_friction_acts_on_both_bodies() -> None:
             rate, row = rates[place], G[place]
         else:
             # The joint at the point turns by the difference of the two distal bars' rates.
-            twists = nacelle.body_jacobian(robot, x)[:, 5]
+            twists = nacelle.kinematics.body_jacobian(robot, x)[:, 5]
             row = twists[robot.joints[k].successor] - twists[robot.joints[k].predecessor]
             rate = row @ v
         force = sum(
@@ -386,4 +388,4 @@ def test_smooth_friction_of_spherical_joints_is_none_at_rest() -> None:
     robot = nacelle.load("h4")
     x = nacelle.reference_pose(robot)
     force = nacelle.inverse_dynamics(robot, x, smooth=1e-3).force
-    np.testing.assert_allclose(force, nacelle.equilibrium(robot, x), rtol=1e-9)
+    np.testing.assert_allclose(force, nacelle.dynamics.equilibrium(robot, x), rtol=1e-9)

@@ -64,11 +64,11 @@ def test_whatever_divides_by_the_mass_matrix_says_so() -> None:
     with pytest.raises(SingularError, match="inertia along x, y"):
         nacelle.simulate(robot, x, until=0.1)
     with pytest.raises(SingularError, match="inertia along x, y"):
-        nacelle.linearise(robot, x)
+        nacelle.dynamics.linearise(robot, x)
     with pytest.raises(SingularError, match="inertia along x, y"):
-        nacelle.dynamics_derivatives(robot, x, None, [0.0, 0.0], kind="forward")
+        nacelle.dynamics.dynamics_derivatives(robot, x, None, [0.0, 0.0], kind="forward")
     with pytest.raises(SingularError, match="inertia along x, y"):
-        nacelle.controller(robot, "ct-cartesian")
+        nacelle.control.controller(robot, "ct-cartesian")
 
 
 def parallel_singularity(robot: Robot) -> np.ndarray:

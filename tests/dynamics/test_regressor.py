@@ -18,7 +18,7 @@ BODY = 10
 
 def _other(robot, seed=3):
     """The robot with other parameters; each body stays similar to itself, so that rods stay rods."""
-    parameters = nacelle.linear_parameters(robot)
+    parameters = nacelle.dynamics.linear_parameters(robot)
     rng = np.random.default_rng(seed)
     count = BODY * (len(robot.bodies) - 1 + len(robot.payload))
     factors = np.concatenate(
@@ -27,7 +27,7 @@ def _other(robot, seed=3):
             rng.uniform(0.5, 1.5, len(parameters) - count),
         ]
     )
-    return nacelle.with_linear_parameters(robot, parameters.values * factors)
+    return nacelle.dynamics.with_linear_parameters(robot, parameters.values * factors)
 
 
 def _states(robot, count=2, seed=5):
@@ -40,7 +40,7 @@ def _states(robot, count=2, seed=5):
 
 def _forces(module, robot, *state):
     Y = np.asarray(module.regressor(robot, *state)["Y"], dtype=float)
-    return Y @ nacelle.linear_parameters(robot).values
+    return Y @ nacelle.dynamics.linear_parameters(robot).values
 
 
 def _check(robot):
@@ -73,26 +73,26 @@ def test_rigid_robots(name):
 
 def test_parameters_come_back():
     robot = stress_robots.STRESS["sprung five-bar"](2)
-    parameters = nacelle.linear_parameters(robot)
+    parameters = nacelle.dynamics.linear_parameters(robot)
     assert any(name.endswith("stiffness*rest") for name in parameters.names)
-    again = nacelle.linear_parameters(_other(robot))
+    again = nacelle.dynamics.linear_parameters(_other(robot))
     assert again.names == parameters.names
     np.testing.assert_allclose(
-        nacelle.with_linear_parameters(robot, parameters.values).parameter_vector(),
+        nacelle.dynamics.with_linear_parameters(robot, parameters.values).parameter_vector(),
         robot.parameter_vector(),
         rtol=1e-14,
     )
-    with pytest.raises(nacelle.ParameterError, match="linear parameters"):
-        nacelle.with_linear_parameters(robot, [1.0])
-    with pytest.raises(nacelle.ParameterError, match="not finite"):
-        nacelle.with_linear_parameters(robot, parameters.values * np.nan)
+    with pytest.raises(nacelle.errors.ParameterError, match="linear parameters"):
+        nacelle.dynamics.with_linear_parameters(robot, [1.0])
+    with pytest.raises(nacelle.errors.ParameterError, match="not finite"):
+        nacelle.dynamics.with_linear_parameters(robot, parameters.values * np.nan)
 
 
 def test_payload_has_the_columns_of_its_body():
     robot = nacelle.with_payload(nacelle.load("delta"), 1.0, com=[0.01, 0.0, -0.02])
     x, y, v, a = next(_states(robot))
     Y = np.asarray(general.regressor(robot, x, y, v, a)["Y"], dtype=float)
-    names = nacelle.linear_parameters(robot).names
+    names = nacelle.dynamics.linear_parameters(robot).names
     platform = robot.bodies[1].name
     for name in ("m", "mx", "Ixx"):
         own, load = names.index(f"{platform}.{name}"), names.index(f"payload.payload.{name}")
@@ -107,7 +107,7 @@ def test_payload_has_the_columns_of_its_body():
 def test_along_a_reference(name, module):
     robot = stress_robots.STRESS[name](1) if name in stress_robots.STRESS else nacelle.load(name)
     n = robot.motion.n
-    p = nacelle.linear_parameters(robot).values
+    p = nacelle.dynamics.linear_parameters(robot).values
     x, y, v, a = next(_states(robot))
     A = np.asarray(inverse_jacobian(robot, x, y)["J"], dtype=float)
 
@@ -133,7 +133,7 @@ def test_along_a_reference(name, module):
     step = 1e-4 / np.max(np.abs(v))
     moved = []
     for s in (step, -step):
-        pose = nacelle.moved(robot, x, s * v)
+        pose = nacelle.kinematics.moved(robot, x, s * v)
         moved.append(mass(pose, nacelle.inverse_kinematics(robot, pose, guess=y).y))
     skew = (moved[0] - moved[1]) / (2.0 * step) - 2.0 * C
     assert np.max(np.abs(skew + skew.T)) < 1e-4 * np.max(np.abs(C))

@@ -158,7 +158,7 @@ def test_stretch_and_bending() -> None:
     assert np.min(np.abs(stretch - 0.5)) > 0.45
     # These are about the undeformed pose without gravity.
     robot = flexible("fivebar", section={"circle": 0.004})
-    expected = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=8).frequencies
+    expected = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot), modes=8).frequencies
     np.testing.assert_allclose(thin[:8] / 2.0 / np.pi, expected, rtol=1e-3)
 
 

@@ -132,7 +132,7 @@ def test_energy() -> None:
     assert missing[1] < 0.5 * missing[0]
 
 
-@nacelle.physics(t=(), q=(2,), qd=(2,))
+@nacelle.dynamics.physics(t=(), q=(2,), qd=(2,))
 def servo(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
     return -2e5 * (q - np.array([0.002, -0.001])) - 1e3 * qd
 
@@ -142,7 +142,9 @@ def test_a_stiff_servo_is_part_of_the_step() -> None:
     """A compiled feedback far faster than the step, at its stages: no explicit step could be as long."""
     plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))
     x = nacelle.reference_pose(plant.robot)
-    run = nacelle.simulate(plant, x, None, nacelle.feedback(servo), until=0.2, method="irk5", step=1e-3)
+    run = nacelle.simulate(
+        plant, x, None, nacelle.simulation.feedback(servo), until=0.2, method="irk5", step=1e-3
+    )
     assert run.ok
     q, _ = plant.encoders(run.states[-1])
     np.testing.assert_allclose(q, [0.002, -0.001], atol=2e-4)

@@ -26,7 +26,9 @@ def start_of(robot: Robot) -> Array:
     return nacelle.reference_pose(robot)
 
 
-def bang_bang(plant: ElasticPlant, size: float, until: float, **options: Any) -> nacelle.Simulation:
+def bang_bang(
+    plant: ElasticPlant, size: float, until: float, **options: Any
+) -> nacelle.simulation.Simulation:
     """Inputs that change their signs at half of the time, where the run is resumed: a jump between steps."""
     u = size * np.linspace(1.0, 2.0, plant.inputs)
     settings = {"method": "dop853", "rtol": 1e-10, "atol": 1e-13, **options}
@@ -131,7 +133,7 @@ def test_scales_of_rotations_are_angles() -> None:
     np.testing.assert_allclose(own.scales, [0.4, 0.4, 27.0 / 4.0], rtol=1e-2)
 
 
-@nacelle.physics(t=(), q=(2,), qd=(2,))
+@nacelle.dynamics.physics(t=(), q=(2,), qd=(2,))
 def spring(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
     return -200.0 * (q - np.array([0.002, -0.001])) - 5.0 * qd
 
@@ -141,7 +143,13 @@ def test_compiled_feedback_measures_encoders() -> None:
     plant = ElasticPlant(robot)
     h, count = 5e-5, 40
     run = nacelle.simulate(
-        plant, start_of(robot), None, nacelle.feedback(spring), until=h * count, method="rk4", step=h
+        plant,
+        start_of(robot),
+        None,
+        nacelle.simulation.feedback(spring),
+        until=h * count,
+        method="rk4",
+        step=h,
     )
     flow = plant.derivative()
     s = plant.state(start_of(robot), np.zeros(2))
@@ -170,19 +178,24 @@ def test_feedback_in_python() -> None:
 
 def test_feedback_that_is_refused() -> None:
     robot = prrrp()
-    law = nacelle.feedback(spring)
+    law = nacelle.simulation.feedback(spring)
     with pytest.raises(KinematicsError, match="prescribed=False"):
         ElasticPlant(robot, prescribed=True).closed(law)
     with pytest.raises(KinematicsError, match="plain function"):
         ElasticPlant(robot, form="general").closed(law)
 
-    @nacelle.physics(x=(2,), y=(0,))
+    @nacelle.dynamics.physics(x=(2,), y=(0,))
     def by_pose(robot: Robot, x: Array, y: Array) -> Array:
         return -x
 
     with pytest.raises(KinematicsError, match="encoders"):
         nacelle.simulate(
-            ElasticPlant(robot), start_of(robot), None, nacelle.feedback(by_pose), until=0.01, method="rk4"
+            ElasticPlant(robot),
+            start_of(robot),
+            None,
+            nacelle.simulation.feedback(by_pose),
+            until=0.01,
+            method="rk4",
         )
 
 

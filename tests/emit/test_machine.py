@@ -153,7 +153,7 @@ def programs_of(
     x, n = nacelle.reference_pose(robot), robot.motion.n
     forces = nacelle.inverse_dynamics(robot, x, np.zeros(n), np.zeros(n)).force
     if everything:
-        nacelle.joint_motion(robot, x)
+        nacelle.kinematics.joint_motion(robot, x)
         nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, x).actuators)
         nacelle.forward_dynamics(robot, x, np.zeros(n), forces)
         nacelle.simulate(robot, x, until=0.002, force=forces, method="rk4", step=0.001)

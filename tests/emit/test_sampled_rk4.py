@@ -192,14 +192,14 @@ def test_programs_that_do_not_fit() -> None:
         compile_driver(flow, library_robot("fivebar"), sampled=True)
 
 
-@nacelle.physics(S=(6,), w=(2,), P=(6,))
+@nacelle.dynamics.physics(S=(6,), w=(2,), P=(6,))
 def follow(robot: nacelle.Robot, S: Array, w: Array, P: Array) -> Array:
     """Forces along the error of the tip with its integral; P = [quat_0; gains]."""
     error = w - S[:2]
     return pack([*(P[4] * (error - 0.05 * S[2:4]) + P[5] * S[4:]), *(S[4:] + 0.01 * error)])
 
 
-@nacelle.physics(S=(6,), w=(2,), P=(6,))
+@nacelle.dynamics.physics(S=(6,), w=(2,), P=(6,))
 def follow_less(robot: nacelle.Robot, S: Array, w: Array, P: Array) -> Array:
     """The same with half of the error."""
     return follow(robot, S, S[:2] + 0.5 * (w - S[:2]), P)

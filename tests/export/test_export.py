@@ -100,7 +100,7 @@ def test_names_of_packages() -> None:
     ],
 )
 def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
-    with pytest.raises(nacelle.ExportError, match=words):
+    with pytest.raises(nacelle.errors.ExportError, match=words):
         check_wanted(wanted)
 
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, models: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nacelle.ExportError, match=message):
+    with pytest.raises(nacelle.errors.ExportError, match=message):
         nacelle.export(library_robot("fivebar"), models, out=tmp_path / "p", **options)
     assert not list(tmp_path.iterdir())
 
@@ -139,14 +139,14 @@ def test_models_that_a_robot_does_not_have(tmp_path: Path) -> None:
 
 
 def test_geometry_of_legs_found_by_iteration(tmp_path: Path) -> None:
-    with pytest.raises(nacelle.ExportError, match="leave geometry out"):
+    with pytest.raises(nacelle.errors.ExportError, match="leave geometry out"):
         nacelle.export(library_robot("quattro"), "jacobian", out=tmp_path / "p", parameters="geometry")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_in_use_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(nacelle.ExportError, match="not empty"):
+    with pytest.raises(nacelle.errors.ExportError, match="not empty"):
         nacelle.export(library_robot("fivebar"), "jacobian", out=tmp_path)
 
 

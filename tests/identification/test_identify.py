@@ -98,7 +98,7 @@ def test_the_inessential_is_named() -> None:
 def test_poor_excitation_is_reported() -> None:
     """A motion of a tenth of a millimetre: gravity and friction are nearly all that is seen."""
     robot = library_robot("fivebar")
-    path = nacelle.Fourier(
+    path = nacelle.trajectory.Fourier(
         nacelle.reference_pose(robot),
         [[1e-3, 1e-6]],
         [[0.0, 1e-6]],

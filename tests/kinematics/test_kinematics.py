@@ -93,7 +93,7 @@ def test_rates_of_dependent_orientations() -> None:
     times, sample = motion_samples(robot, line, 2000.0)
     k = len(times) // 2
     q = nacelle.inverse_kinematics(robot, sample.x[k - 1 : k + 2]).actuators
-    rate = nacelle.joint_motion(robot, sample.x[k], sample.v[k], sample.a[k]).actuators[1]
+    rate = nacelle.kinematics.joint_motion(robot, sample.x[k], sample.v[k], sample.a[k]).actuators[1]
     np.testing.assert_allclose(rate, (q[2] - q[0]) / (times[k + 1] - times[k - 1]), rtol=1e-5, atol=1e-8)
 
 
@@ -104,7 +104,7 @@ def test_a_free_base_is_driven_by_nothing() -> None:
     robot = mechanism("biped")
     assert undriven(robot) == ("x", "y", "z", "rx", "ry", "rz")
     assert undriven(mechanism("gripper")) == ()
-    with pytest.raises(nacelle.UnderactuatedError, match="a test needs an actuator for every motion"):
+    with pytest.raises(nacelle.errors.UnderactuatedError, match="a test needs an actuator for every motion"):
         require_driven(robot, "a test needs")
     assert "free=('x', 'y', 'z', 'rx', 'ry', 'rz') leaves" in free_hint(robot)
 

@@ -64,15 +64,15 @@ def test_every_number_counts(name, group):
 
 def test_wrong_vectors(robot):
     vector = robot.parameter_vector("inertia")
-    with pytest.raises(nacelle.ParameterError, match="shape"):
+    with pytest.raises(nacelle.errors.ParameterError, match="shape"):
         robot.with_parameters(vector[:-1], "inertia")
     bad = vector.copy()
     bad[3] = np.nan
-    with pytest.raises(nacelle.ParameterError, match="not finite"):
+    with pytest.raises(nacelle.errors.ParameterError, match="not finite"):
         robot.with_parameters(bad, "inertia")
-    with pytest.raises(nacelle.ParameterError, match="did you mean 'inertia'"):
+    with pytest.raises(nacelle.errors.ParameterError, match="did you mean 'inertia'"):
         robot.parameter_vector("inertias")
-    with pytest.raises(nacelle.ParameterError, match="not a rotation"):
+    with pytest.raises(nacelle.errors.ParameterError, match="not a rotation"):
         robot.with_parameters(1.01 * robot.parameter_vector("geometry"), "geometry")
 
 
@@ -96,9 +96,9 @@ def test_every_robot_names_its_sources(robot):
 
 
 def test_files_and_errors(tmp_path):
-    with pytest.raises(nacelle.UnknownRobotError, match="did you mean 'delta'"):
+    with pytest.raises(nacelle.errors.UnknownRobotError, match="did you mean 'delta'"):
         nacelle.load("dleta")
-    with pytest.raises(nacelle.UnknownRobotError, match="no file"):
+    with pytest.raises(nacelle.errors.UnknownRobotError, match="no file"):
         nacelle.load(tmp_path / "none.yaml")
     file = tmp_path / "mine.yaml"
     file.write_text(nacelle.load("c5").to_yaml(), encoding="utf-8")
@@ -129,11 +129,13 @@ def test_a_payload_is_a_body_fixed_to_the_nacelle() -> None:
     np.testing.assert_allclose(load.inertia, parameters_from_com(2.0, com, about), atol=1e-15)
     # Its weight at rest is a wrench on the tool.
     x = nacelle.reference_pose(robot)
-    at = nacelle.tool_pose(robot, x, tool.name)
+    at = nacelle.kinematics.tool_pose(robot, x, tool.name)
     weight = 2.0 * np.array(robot.gravity)
     pull = np.concatenate([weight, np.cross(at.R @ [0.0, 0.01, 0.05], weight)])
     np.testing.assert_allclose(
-        nacelle.equilibrium(loaded, x), nacelle.equilibrium(robot, x, external={tool.name: pull}), rtol=1e-11
+        nacelle.dynamics.equilibrium(loaded, x),
+        nacelle.dynamics.equilibrium(robot, x, external={tool.name: pull}),
+        rtol=1e-11,
     )
     twice = nacelle.with_payload(loaded, 1.0)
     assert [p.name for p in twice.payload] == ["payload", "payload-2"]
@@ -167,9 +169,9 @@ def test_payloads_are_chosen_by_name_or_left_out_and_sit_on_any_body() -> None:
     text = robots.text("delta").replace("format: nacelle/1", "format: nacelle/2") + _GRIPPERS
     robot = nacelle.loads(text)
     assert [load.name for load in robot.payload] == ["gripper", "motor"]
-    assert nacelle.carrying(robot).hash == robot.hash
-    assert nacelle.carrying(robot, "none").payload == ()
-    only = nacelle.carrying(robot, "motor", "mass=2 kg; on=flange; name=part")
+    assert nacelle.dynamics.carrying(robot).hash == robot.hash
+    assert nacelle.dynamics.carrying(robot, "none").payload == ()
+    only = nacelle.dynamics.carrying(robot, "motor", "mass=2 kg; on=flange; name=part")
     assert [load.name for load in only.payload] == ["motor", "part"]
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash
     # On a body of a leg it counts as that body: the same forces as with one body of both.
@@ -200,7 +202,7 @@ def test_payloads_are_chosen_by_name_or_left_out_and_sit_on_any_body() -> None:
 def test_wrong_choices_of_payloads(texts: tuple[str, ...], words: str) -> None:
     robot = nacelle.with_payload(nacelle.load("delta"), 1.0, name="gripper")
     with pytest.raises(ParameterError, match=words):
-        nacelle.carrying(robot, *texts)
+        nacelle.dynamics.carrying(robot, *texts)
 
 
 # ---- Flexible links in descriptions: what cannot be a beam is refused with its place
@@ -252,7 +254,7 @@ def test_a_body_that_cannot_be_a_beam_is_refused_where_it_is_used() -> None:
     with pytest.raises(
         nacelle.KinematicsError, match=r"'leg1\.tip' sits at 50% of its length, not at an end"
     ):
-        nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
+        nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot))
 
 
 def test_masses_may_be_left_out() -> None:

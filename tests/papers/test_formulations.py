@@ -71,7 +71,7 @@ def served(robot: nacelle.Robot) -> list[str]:
 
 @pytest.mark.slow
 def test_every_formulation_serves_many() -> None:
-    counts = {name: 0 for name in nacelle.FORMULATIONS if name != "tree"}
+    counts = {name: 0 for name in nacelle.papers.FORMULATIONS if name != "tree"}
     for name in (*NAMES, *RANDOM):
         robot = CASES[name](1).robot if name in CASES else any_robot(name)
         for formulation in served(robot):

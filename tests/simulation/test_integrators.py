@@ -119,7 +119,7 @@ def test_states_that_are_not_finite_and_groups() -> None:
 # ---- Implicit fixed steps of plants: every kind of force, events, stiff friction, against the other methods
 
 
-@nacelle.physics(t=(), q=(2,), qd=(2,), r=(2,))
+@nacelle.dynamics.physics(t=(), q=(2,), qd=(2,), r=(2,))
 def springs(robot: Any, t: Any, q: Array, qd: Array, r: Array) -> Array:
     return -300.0 * (q - r) - 8.0 * qd
 
@@ -144,7 +144,7 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
 
     steps = (0.02, 0.01)
     if kind == "feedback":
-        force, steps = nacelle.feedback(springs, moving), (0.005, 0.0025)
+        force, steps = nacelle.simulation.feedback(springs, moving), (0.005, 0.0025)
     settings: Any = {"until": 0.2, "events": []}
     exact = simulate(plant, x, shaken(robot), force, **settings)
     runs = [simulate(plant, x, shaken(robot), force, method="irk5", step=h, **settings) for h in steps]
@@ -164,7 +164,11 @@ def test_held_forces_are_those_of_the_explicit_method() -> None:
     def in_python(t: float, x_now: Array, v: Array) -> Array:
         return np.array([np.sin(20.0 * t), -3.0 * v[0]])
 
-    for force, hold in ((rows, False), (nacelle.feedback(springs, moving), True), (in_python, True)):
+    for force, hold in (
+        (rows, False),
+        (nacelle.simulation.feedback(springs, moving), True),
+        (in_python, True),
+    ):
         settings: Any = {"until": 0.02, "step": 0.002, "hold": hold, "events": []}
         fine = simulate(plant, x, None, force, method="rk4", substeps=20, **settings)
         run = simulate(plant, x, None, force, method="irk5", substeps=2, **settings)
@@ -203,7 +207,11 @@ def test_events_end_a_step() -> None:
     robot = library_robot("fivebar")
     plant = RigidPlant(robot, friction=False)
     x = nacelle.reference_pose(robot)
-    events = [nacelle.user_event(plant, "the platform is low", lambda t, x_now, v: x_now[1] - x[1] + 0.01)]
+    events = [
+        nacelle.simulation.user_event(
+            plant, "the platform is low", lambda t, x_now, v: x_now[1] - x[1] + 0.01
+        )
+    ]
     settings: Any = {"until": 1.0, "force": [0.05, -0.02], "events": events}
     exact = simulate(plant, x, **settings)
     run = simulate(plant, x, method="irk5", step=4e-3, **settings)

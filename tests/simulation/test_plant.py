@@ -35,7 +35,9 @@ def wave(t: float) -> Array:
     return np.array([np.cos(1.3 * t)])
 
 
-def run_of(method: str, plant: SprungMass | None = None, until: float = 2.0, **options) -> nacelle.Simulation:
+def run_of(
+    method: str, plant: SprungMass | None = None, until: float = 2.0, **options
+) -> nacelle.simulation.Simulation:
     plant = SprungMass() if plant is None else plant
     settings = {"force": wave, **OPTIONS[method], **options}
     return simulate(plant, [1.0], [0.5], until=until, method=method, **settings)
@@ -266,7 +268,7 @@ def test_plots() -> None:
         run.plot("powers", shown=False)
 
 
-@nacelle.physics(x=(1,))
+@nacelle.dynamics.physics(x=(1,))
 def law(robot, x):
     return x
 
@@ -384,7 +386,11 @@ def test_derivatives_of_many_states_are_those_of_each() -> None:
 
 @pytest.mark.parametrize(
     ("events", "words"),
-    [(["a"], "an event is a nacelle.Event.*got 'a'"), ("a", "events are a list"), (3, "events are a list")],
+    [
+        (["a"], "an event is a nacelle.simulation.Event.*got 'a'"),
+        ("a", "events are a list"),
+        (3, "events are a list"),
+    ],
 )
 def test_what_is_no_event(events: object, words: str) -> None:
     with pytest.raises(nacelle.KinematicsError, match=words):

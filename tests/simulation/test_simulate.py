@@ -117,7 +117,7 @@ def test_feedback_holds_a_pose() -> None:
     moved = x + np.array([0.02, 0.01])
 
     def control(t: float, pose: Array, v: Array) -> Array:
-        q = nacelle.joint_motion(robot, pose, v).actuators
+        q = nacelle.kinematics.joint_motion(robot, pose, v).actuators
         weight = nacelle.gravity_forces(robot, pose, coordinates="actuators")
         return weight - 60.0 * (q[0] - target) - 3.0 * q[1]
 
@@ -158,7 +158,7 @@ def test_resume_and_files(tmp_path: Path) -> None:
     whole.to_npz(f"{path}.npz")
     lines = Path(f"{path}.csv").read_text(encoding="utf-8").splitlines()
     poses = "\n".join(",".join(line.split(",")[:3]) for line in lines)
-    back = nacelle.read_waypoints(poses, robot.motion)
+    back = nacelle.trajectory.read_waypoints(poses, robot.motion)
     np.testing.assert_allclose(back.points, whole.x)
     with np.load(f"{path}.npz") as saved:
         np.testing.assert_array_equal(saved["x"], whole.x)

@@ -90,7 +90,7 @@ def test_each_robot_moves_as_it_does_alone() -> None:
     groups = ("inertia", "friction")
     numbers = robot.numbers.vector(*groups) * np.linspace(0.8, 1.2, 5)[:, None]
     options = {"until": 0.02, "samples": 2, "parameters": numbers, "groups": groups}
-    motions = nacelle.simulate_many(robot, x, v, force, **options)
+    motions = nacelle.simulation.simulate_many(robot, x, v, force, **options)
     assert motions.x.shape == (5, 2, 2)
     assert np.allclose(motions.t, [0.01, 0.02])
     assert not motions.status.any()
@@ -101,12 +101,12 @@ def test_each_robot_moves_as_it_does_alone() -> None:
     with fake_cupy.in_place(fake_cupy.fake()) as cupy:
         given = [cupy.asarray(array) for array in (x, v, force)]
         options["parameters"] = cupy.asarray(numbers)
-        moved = nacelle.simulate_many(robot, *given, **options, target="cuda")
+        moved = nacelle.simulation.simulate_many(robot, *given, **options, target="cuda")
         assert isinstance(moved.x, cupy.ndarray)
         assert np.allclose(moved.x, motions.x, atol=1e-12)
         assert np.allclose(moved.v, motions.v, atol=1e-10)
-        with pytest.raises(nacelle.DeviceError, match=r"'x0' is .* processor's memory"):
-            nacelle.simulate_many(robot, x, until=0.01, target="cuda")
+        with pytest.raises(nacelle.errors.DeviceError, match=r"'x0' is .* processor's memory"):
+            nacelle.simulation.simulate_many(robot, x, until=0.01, target="cuda")
 
 
 def test_what_cannot_be() -> None:
@@ -119,7 +119,7 @@ def test_what_cannot_be() -> None:
         ("different numbers of robots", (x, v[:3]), {"until": 0.01}),
     ):
         with pytest.raises(KinematicsError, match=words):
-            nacelle.simulate_many(robot, *arguments, **options)
+            nacelle.simulation.simulate_many(robot, *arguments, **options)
 
 
 # ---- Runs: steps that fill the time, and go on where an earlier run has ended
@@ -163,14 +163,14 @@ def test_mistakes_of_run(change: dict[str, object]) -> None:
 Array = np.ndarray
 
 
-@nacelle.physics(x=(2,), y=(0,), v=(2,), r=(6,))
+@nacelle.dynamics.physics(x=(2,), y=(0,), v=(2,), r=(6,))
 def computed_force(robot, x, y, v, r, *, stiffness: float = 400.0, damping: float = 40.0):
     """Inverse dynamics at the wanted acceleration, corrected by what the tip is off."""
     a = r[4:] + stiffness * (r[:2] - x) + damping * (r[2:4] - v)
     return inverse(robot, x, y, v, a, np.zeros(2), physics=Physics(friction=False))["force"]
 
 
-@nacelle.physics(t=(), q=(2,), qd=(2,))
+@nacelle.dynamics.physics(t=(), q=(2,), qd=(2,))
 def swing(robot, t, q, qd):
     from nacelle.spatial.scalar import sin
 
@@ -197,7 +197,7 @@ def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "method": "rk4", "step": 1e-3, "hold": hold}
-    law = nacelle.feedback(computed_force, reference=circle)
+    law = nacelle.simulation.feedback(computed_force, reference=circle)
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
     asked = simulate(plant, x0, circle(0.0)[2:4], lambda t, x, v: in_python(robot, t, x, v), **settings)
     np.testing.assert_allclose(native.states, asked.states, rtol=0.0, atol=1e-12)
@@ -212,10 +212,10 @@ def test_a_reference_in_rows_is_held() -> None:
     plant, x0, v0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
     rows = np.array([circle(1e-3 * k) for k in range(100)])
     settings = {"until": 0.1, "method": "rk4", "step": 1e-3}
-    held = simulate(plant, x0, v0, nacelle.feedback(computed_force, circle), hold=True, **settings)
-    table = simulate(plant, x0, v0, nacelle.feedback(computed_force, rows), hold=True, **settings)
+    held = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, circle), hold=True, **settings)
+    table = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), hold=True, **settings)
     np.testing.assert_array_equal(table.states, held.states)
-    staged = simulate(plant, x0, v0, nacelle.feedback(computed_force, rows), **settings)
+    staged = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), **settings)
 
     def late(t: float, x: Array, v: Array) -> Array:
         r = rows[min(int(np.floor(t * 1e3 + 1e-9)), 99)]
@@ -232,7 +232,7 @@ def test_options_shape_the_law() -> None:
     """Critically damped, so the tip comes to its circle as e(t) = e0 (1 + w t) exp(-w t)."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
-    law = nacelle.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
+    law = nacelle.simulation.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
     run = simulate(plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, method="rk4")
     end = np.linalg.norm(run.x[-1] - circle(0.3)[:2])
     assert end == pytest.approx(0.01 * 4.0 * np.exp(-3.0), rel=1e-6)
@@ -261,12 +261,12 @@ def test_iterated_legs_and_quaternions(name: str) -> None:
     weight = nacelle.gravity_forces(robot, x0, coordinates="actuators")
     count = len(robot.actuators)
 
-    @nacelle.physics(q=(count,), qd=(count,))
+    @nacelle.dynamics.physics(q=(count,), qd=(count,))
     def springs(robot, q, qd):
         return 1.1 * weight - 2e4 * (q - q0) - 300.0 * qd
 
     def asked(t: float, x: Array, v: Array) -> Array:
-        q, rate, _ = nacelle.joint_motion(robot, x, v).actuators
+        q, rate, _ = nacelle.kinematics.joint_motion(robot, x, v).actuators
         return 1.1 * weight - 2e4 * (q - q0) - 300.0 * rate
 
     plant = RigidPlant(robot, friction=False)
@@ -276,17 +276,17 @@ def test_iterated_legs_and_quaternions(name: str) -> None:
     np.testing.assert_allclose(native.states, python.states, rtol=0.0, atol=1e-12)
 
 
-@nacelle.physics(x=(2,), speed=(2,))
+@nacelle.dynamics.physics(x=(2,), speed=(2,))
 def unknown_signal(robot, x, speed):
     return x
 
 
-@nacelle.physics(x=(3,))
+@nacelle.dynamics.physics(x=(3,))
 def wrong_size(robot, x):
     return x[:2]
 
 
-@nacelle.physics(x=(2,))
+@nacelle.dynamics.physics(x=(2,))
 def wrong_result(robot, x):
     return x[:1]
 
@@ -297,10 +297,10 @@ def wrong_result(robot, x):
         (unknown_signal, "takes 'speed'"),
         (wrong_size, r"takes x with the shape \(3,\); of fivebar it is \(2,\)"),
         (wrong_result, r"gives the shape \(1,\); fivebar has 2 actuators"),
-        (nacelle.feedback(computed_force), "the reference of 'computed_force' is missing"),
-        (nacelle.feedback(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
+        (nacelle.simulation.feedback(computed_force), "the reference of 'computed_force' is missing"),
+        (nacelle.simulation.feedback(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
         (
-            nacelle.feedback(computed_force, lambda t: np.zeros(5)),
+            nacelle.simulation.feedback(computed_force, lambda t: np.zeros(5)),
             r"gives \(6,\) numbers, got the shape \(5,\)",
         ),
     ],
@@ -313,14 +313,14 @@ def test_mistakes_of_feedback(law, words: str) -> None:
 
 def test_a_plain_function_is_no_law() -> None:
     with pytest.raises(nacelle.KinematicsError, match="does not declare its inputs"):
-        nacelle.feedback(lambda t: np.zeros(2))
+        nacelle.simulation.feedback(lambda t: np.zeros(2))
 
 
 def test_a_slow_controller_on_short_steps() -> None:
     """Held over three steps of the method: as forces that are given by row for each of them."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
-    law = nacelle.feedback(computed_force, reference=circle)
+    law = nacelle.simulation.feedback(computed_force, reference=circle)
     settings = {"until": 0.1, "method": "rk4", "hold": True}
     slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
     rows = np.repeat(slow.inputs[:-1], 3, axis=0)

@@ -1,65 +1,67 @@
 """The API reference: a page a wing of the package, written from signatures and docstrings.
 
 `python -m support.api_pages docs/api` (PYTHONPATH=tests; `make docs` runs it) writes the pages. They are not
-kept in git: what they say is in the source. The names are those of `nacelle.public`, each on one page under a
+kept in git: what they say is in the source. The names are those of the public packages, each on one page under a
 heading of its own, so that `api/dynamics.md#inverse_dynamics` is its address.
 """
 
 from __future__ import annotations
 
 import enum
+import importlib
 import inspect
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import nacelle
-from nacelle.public import HOMES
+import nacelle.errors
 
-# Page: title, what is on it, the parts of the package whose public names are there.
+# Page: title; the package of that name, or the top of nacelle, or the errors.
 WINGS = {
-    "model": (
-        "Robots and descriptions",
-        "From a description to a checked robot.",
-        ("model", "library", "robots", "exchange"),
-    ),
-    "kinematics": (
-        "Kinematics",
-        "Poses, joints, Jacobians, workspaces and trajectories.",
-        ("kinematics", "trajectory", "spatial"),
-    ),
-    "dynamics": (
-        "Dynamics",
-        "Forces from motion, motion from forces, and what follows from both.",
-        ("dynamics", "papers"),
-    ),
-    "simulation": ("Simulation", "Plants, drives, events and runs.", ("simulation",)),
-    "identification": (
-        "Identification",
-        "From measured motion and forces to parameters.",
-        ("identification", "tables"),
-    ),
-    "elastic": (
-        "Flexible links",
-        "Natural frequencies, deflections and motion of robots with beams.",
-        ("elastic",),
-    ),
-    "control": ("Control", "Controllers, closed loops and scenarios.", ("control",)),
-    "vision": ("Cameras", "What cameras see of the legs, and observers.", ("vision",)),
-    "code": (
-        "Programs and export",
-        "Native functions, and packages of source.",
-        ("compile", "export", "program", "emit"),
-    ),
-    "report": (
-        "Pictures and pages",
-        "What is drawn of robots and results.",
-        ("report", "view", "verify", "scene", "page"),
-    ),
-    "errors": ("Errors", "Every error of the package, with its evidence.", ("errors",)),
+    "top": "Robots, and names on top",
+    "kinematics": "Kinematics",
+    "dynamics": "Dynamics",
+    "trajectory": "Trajectories",
+    "simulation": "Simulation",
+    "identification": "Identification",
+    "control": "Control",
+    "elastic": "Flexible links",
+    "vision": "Cameras",
+    "papers": "Formulations of the papers",
+    "io": "Files",
+    "errors": "Errors",
 }
+
+
+class PublicName(NamedTuple):
+    """A public name: its page, and where users find it."""
+
+    page: str
+    owner: ModuleType
+
+    def value(self, name: str) -> Any:
+        """What the name stands for."""
+        return getattr(self.owner, name)
+
+
+def _public() -> dict[str, PublicName]:
+    """Every public name once: on the page of its package, those on top alone on the first page."""
+    names = {
+        name: PublicName("errors", nacelle.errors)
+        for name, value in vars(nacelle.errors).items()
+        if inspect.isclass(value) and value.__module__ == "nacelle.errors"
+    }
+    for page in WINGS:
+        if page not in ("top", "errors"):
+            package = importlib.import_module(f"nacelle.{page}")
+            names |= {name: PublicName(page, package) for name in package.__all__ if name not in names}
+    return names | {name: PublicName("top", nacelle) for name in nacelle.__all__ if name not in names}
+
+
+HOMES = _public()
 
 SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
 _NAMED = {"Args", "Attributes", "Raises"}
@@ -67,11 +69,7 @@ _NAMED = {"Args", "Attributes", "Raises"}
 
 def wing_of(name: str) -> str:
     """The page on which a public name is described."""
-    part = HOMES[name][0].split(".")[1]
-    for wing, (_, _, parts) in WINGS.items():
-        if part in parts:
-            return wing
-    raise KeyError(f"{name}: no page of the API reference covers nacelle.{part}")
+    return HOMES[name].page
 
 
 # ------------------------------------------------------------------------------ docstrings
@@ -231,7 +229,7 @@ def members(thing: type, wing: str) -> list[str]:
 
 def described_name(name: str, wing: str) -> str:
     """All that is said of one public name."""
-    thing = getattr(nacelle, name)
+    thing = HOMES[name].value(name)
     out = [f"## {name} {{ #{name} }}"]
     if isinstance(thing, ModuleType):
         out.append(described(inspect.getdoc(thing) or "", wing, {}))
@@ -246,7 +244,7 @@ def described_name(name: str, wing: str) -> str:
         out += members(thing, wing) if inspect.isclass(thing) else []
     else:
         out.append(f"`{thing!r}`")
-    out.append(f"<small>in `{HOMES[name][0]}`</small>")
+    out.append(f"<small>`{HOMES[name].owner.__name__}.{name}`</small>")
     return "\n\n".join(part for part in out if part)
 
 
@@ -257,23 +255,23 @@ def pages() -> dict[str, str]:
         on[wing_of(name)].append(name)
     index = [
         "# Every public name",
-        "Written from the docstrings by `make docs`. Everything is at the top of the package: "
-        "`nacelle.inverse_dynamics`, `nacelle.load`. The page on [Python](../python.md) is the way in.",
+        "Written from the docstrings by `make docs`. The page on [Python](../python.md) shows which names are "
+        "on top, such as `nacelle.load`, and which are in packages, such as `nacelle.control.closed_loop`.",
     ]
     texts = {}
     for wing, names in on.items():
         if not names:
             continue
-        title, about, _ = WINGS[wing]
+        title = WINGS[wing]
+        about = (
+            inspect.getdoc(nacelle if wing == "top" else importlib.import_module(f"nacelle.{wing}")) or ""
+        ).split("\n\n")[0]
         index.append(f"## [{title}]({wing}.md)\n\n{about}")
         rows = []
         for name in names:
-            first = (inspect.getdoc(getattr(nacelle, name)) or "").split("\n\n")[0]
-            plain = (
-                ""
-                if isinstance(getattr(nacelle, name), (tuple, str))
-                else linked(" ".join(first.split()), "")
-            )
+            value = HOMES[name].value(name)
+            first = (inspect.getdoc(value) or "").split("\n\n")[0]
+            plain = "" if isinstance(value, (tuple, str)) else linked(" ".join(first.split()), "")
             rows.append((f"[`{name}`]({wing}.md#{name})", plain.replace("](#", f"]({wing}.md#")))
         index.append(table(("name", ""), rows))
         texts[f"{wing}.md"] = (

@@ -18,7 +18,7 @@ QUICK = {"starts": 1, "iterations": 25, "harmonics": 8, "duration": 1.0}
 
 
 @cache
-def base_of(robot: nacelle.Robot) -> nacelle.BaseParameters:
+def base_of(robot: nacelle.Robot) -> nacelle.dynamics.BaseParameters:
     return nacelle.base_parameters(robot)
 
 
@@ -48,10 +48,10 @@ def small_motion(problem: Design, seed: int = 0, size: float = 0.1) -> Any:
     return size * np.random.default_rng(seed).normal(size=len(problem.units))
 
 
-def public_states(problem: Design, z: Any, t: Any) -> nacelle.Sample:
+def public_states(problem: Design, z: Any, t: Any) -> nacelle.trajectory.Sample:
     """The motion at times by its trajectory."""
     path = problem.functions.trajectory(problem.center, problem.coefficients(z), problem.robot.motion)
-    return nacelle.along(problem.robot, path, t)
+    return nacelle.trajectory.along(problem.robot, path, t)
 
 
 def public_rows(problem: Design, z: Any, t: Any) -> Any:
@@ -66,6 +66,6 @@ def public_rows(problem: Design, z: Any, t: Any) -> Any:
 
 
 @cache
-def quick_excitation(**options: Any) -> nacelle.Excitation:
+def quick_excitation(**options: Any) -> nacelle.identification.Excitation:
     """An excitation of the five-bar that takes a second."""
-    return nacelle.excite(library_robot("fivebar"), **(QUICK | options))
+    return nacelle.identification.excite(library_robot("fivebar"), **(QUICK | options))

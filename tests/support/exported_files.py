@@ -131,7 +131,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
-    motion = nacelle.body_motion(robot, drawn.x, drawn.v, a)
+    motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
     own = owners(robot, file.names)
     point = {1} if robot.nacelle.kind == "point" else set()
     assert set(range(len(robot.bodies))) - set(own.values()) <= merged(robot) | point

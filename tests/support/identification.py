@@ -31,7 +31,9 @@ def fourier(
     harmonics = np.arange(1, 6)[:, None]
     a, b = (size * rng.normal(size=(5, robot.motion.n)) / harmonics for _ in range(2))
     center = nacelle.reference_pose(robot)
-    return nacelle.Fourier(center, a, b, motion=robot.motion, frequency=frequency, duration=duration)
+    return nacelle.trajectory.Fourier(
+        center, a, b, motion=robot.motion, frequency=frequency, duration=duration
+    )
 
 
 def without_coulomb(robot: Robot) -> Robot:

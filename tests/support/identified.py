@@ -29,9 +29,11 @@ def measured(name: str, seed: int = 0, duration: float = 4.0) -> Measurement:
     rng = np.random.default_rng(seed)
     a, b = 0.03 * rng.normal(size=(2, 4, robot.motion.n)) / np.arange(1, 5)[:, None]
     start = nacelle.reference_pose(robot)
-    motion = nacelle.Fourier(start, a, b, motion=robot.motion, frequency=1.0 / duration, duration=duration)
+    motion = nacelle.trajectory.Fourier(
+        start, a, b, motion=robot.motion, frequency=1.0 / duration, duration=duration
+    )
     time, states = motion_samples(robot, motion, 500.0)
-    q = nacelle.joint_motion(robot, states.x, states.v, states.a).actuators[0]
+    q = nacelle.kinematics.joint_motion(robot, states.x, states.v, states.a).actuators[0]
     force = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     noise = 0.01 * np.max(np.abs(force)) * rng.normal(size=force.shape)
     return Measurement(robot, time, q + 1e-6 * rng.normal(size=q.shape), force + noise)

@@ -83,7 +83,7 @@ def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measure
     form = nacelle.regressor(robot, motion.x, motion.v, motion.a)
     values = form.parameters.values
     force = form.Y @ (values * (1.0 + truth.wrong * rng.uniform(-1, 1, len(values))))
-    rates = nacelle.joint_motion(robot, motion.x, motion.v).actuators[1]
+    rates = nacelle.kinematics.joint_motion(robot, motion.x, motion.v).actuators[1]
     m = len(robot.actuators)
     rms = np.std(force, axis=0) + 0.1 * np.sqrt(np.mean(force**2))
     speed = np.sqrt(np.mean(rates**2, axis=0))

@@ -65,7 +65,10 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
     """Coordinates, rates and their derivatives in MuJoCo of states (n,) of the robot."""
     model, robot = file.model, file.robot
     poses = nacelle.inverse_kinematics(robot, x).bodies
-    moved, joints = nacelle.body_motion(robot, x, v, a), nacelle.joint_motion(robot, x, v, a)
+    moved, joints = (
+        nacelle.kinematics.body_motion(robot, x, v, a),
+        nacelle.kinematics.joint_motion(robot, x, v, a),
+    )
     qpos, u, u_dot = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
     missing: list[int] = []
     for j in range(model.njnt):
@@ -206,7 +209,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     return worst
 
 
-def compared(path: Path, states: int) -> tuple[nacelle.Imported, dict[str, float]]:
+def compared(path: Path, states: int) -> tuple[nacelle.io.Imported, dict[str, float]]:
     """The robot of a file, and its largest errors; contacts and limits are switched off."""
     done = nacelle.import_robot(path)
     model = compile_mjcf(path, ExchangeReport()).model

@@ -137,7 +137,7 @@ class File:
         self.q = q
         return q
 
-    def rates(self, q: Array, moved: nacelle.BodyMotion) -> tuple[Array, Array, float]:
+    def rates(self, q: Array, moved: nacelle.kinematics.BodyMotion) -> tuple[Array, Array, float]:
         """Pinocchio's rates and their derivatives, and the part of both that its joints do not have."""
         zero = np.zeros(self.model.nv)
         self.place(q, zero, zero)
@@ -271,10 +271,10 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     for k in range(states):
         q = file.coordinates(nacelle.inverse_kinematics(robot, drawn.x[k]).bodies)
         worst["loops"] = max(worst["loops"], float(np.max(np.abs(file.rows()[2]), initial=0.0)))
-        u, u_dot, missed = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], a[k]))
+        u, u_dot, missed = file.rates(q, nacelle.kinematics.body_motion(robot, drawn.x[k], drawn.v[k], a[k]))
         balance = file.balance(q, u)
         forces = balance.forces(u_dot, drive_indices)
-        _, ours, also = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], ahead[k]))
+        _, ours, also = file.rates(q, nacelle.kinematics.body_motion(robot, drawn.x[k], drawn.v[k], ahead[k]))
         tau = np.zeros(model.nv)
         tau[list(drive_indices)] = pushed[k]
         theirs = balance.accelerations(tau)

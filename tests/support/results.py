@@ -50,13 +50,13 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "Jacobian, many": lambda: nacelle.jacobian(robot, many),
         "Singularities": lambda: nacelle.singularities(robot, x),
         "Singularities, many": lambda: nacelle.singularities(robot, many),
-        "BodyMotion": lambda: nacelle.body_motion(robot, many, zero + 0.1),
-        "JointMotion": lambda: nacelle.joint_motion(robot, many, zero + 0.1),
-        "Mobility": lambda: nacelle.mobility(robot),
-        "LegType": lambda: nacelle.leg_type(robot, robot.legs[0]),
-        "LegJacobian": lambda: nacelle.leg_jacobians(robot, x)[0],
+        "BodyMotion": lambda: nacelle.kinematics.body_motion(robot, many, zero + 0.1),
+        "JointMotion": lambda: nacelle.kinematics.joint_motion(robot, many, zero + 0.1),
+        "Mobility": lambda: nacelle.kinematics.mobility(robot),
+        "LegType": lambda: nacelle.kinematics.leg_type(robot, robot.legs[0]),
+        "LegJacobian": lambda: nacelle.kinematics.leg_jacobians(robot, x)[0],
         "Trajectory": lambda: line,
-        "Sample": lambda: nacelle.along(robot, line, 0.1),
+        "Sample": lambda: nacelle.trajectory.along(robot, line, 0.1),
         "InverseDynamics": lambda: nacelle.inverse_dynamics(robot, x),
         "InverseDynamics, many": lambda: nacelle.inverse_dynamics(robot, many),
         "InverseDynamics, none": lambda: nacelle.inverse_dynamics(robot, many[:0]),
@@ -65,8 +65,8 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "ForwardDynamics, many": lambda: nacelle.forward_dynamics(robot, many, zero, forces),
         "Reactions": lambda: nacelle.joint_reactions(robot, x, zero, zero),
         "Reactions, many": lambda: nacelle.joint_reactions(robot, many, zero, zero),
-        "PeakReactions": lambda: nacelle.peak_reactions(robot, line, rate=50.0),
-        "Sizing": lambda: nacelle.size_motors(robot, line, rate=50.0),
+        "PeakReactions": lambda: nacelle.dynamics.peak_reactions(robot, line, rate=50.0),
+        "Sizing": lambda: nacelle.dynamics.size_motors(robot, line, rate=50.0),
         "Simulation": lambda: nacelle.simulate(robot, x, until=0.01, step=1e-3, method="rk4"),
     }
 
@@ -81,50 +81,50 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
     @cache
     def experiment() -> Any:
         amplitudes = 0.02 * np.random.default_rng(1).normal(size=(2, 3, 2))
-        motion = nacelle.Fourier(x, *amplitudes, motion=robot.motion, frequency=1.0)
+        motion = nacelle.trajectory.Fourier(x, *amplitudes, motion=robot.motion, frequency=1.0)
         return Experiment(robot, motion, periods=1).run(seed=1)
 
     @cache
     def identification() -> Any:
-        return nacelle.identify(robot, experiment().measurement)
+        return nacelle.identification.identify(robot, experiment().measurement)
 
     @cache
     def runs() -> Any:
-        laws = [nacelle.controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")]
-        return nacelle.compare(robot, laws, circle, settle=0.02)
+        laws = [nacelle.control.controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")]
+        return nacelle.control.compare(robot, laws, circle, settle=0.02)
 
     return {
         "Workspace": lambda: nacelle.workspace(robot, {"x": (-0.3, 0.3, 7), "y": (0.1, 0.5, 6)}),
-        "Reach": lambda: nacelle.reach(robot, rays=24),
-        "ElementState": lambda: nacelle.element_state(robot, x),
+        "Reach": lambda: nacelle.kinematics.reach(robot, rays=24),
+        "ElementState": lambda: nacelle.papers.element_state(robot, x),
         "Regressor": lambda: nacelle.regressor(robot, many),
-        "DynamicsDerivatives": lambda: nacelle.dynamics_derivatives(robot, x),
-        "LinearModel": lambda: nacelle.linearise(robot, x),
-        "LinearModel, many": lambda: nacelle.linearise(robot, many[:3]),
+        "DynamicsDerivatives": lambda: nacelle.dynamics.dynamics_derivatives(robot, x),
+        "LinearModel": lambda: nacelle.dynamics.linearise(robot, x),
+        "LinearModel, many": lambda: nacelle.dynamics.linearise(robot, many[:3]),
         "BaseParameters": lambda: nacelle.base_parameters(robot),
-        "LinearParameters": lambda: nacelle.linear_parameters(robot),
+        "LinearParameters": lambda: nacelle.dynamics.linear_parameters(robot),
         "Check": lambda: nacelle.check("fivebar"),
         "Excitation": quick_excitation,
         "Rehearsal": experiment,
         "Measurement": lambda: experiment().measurement,
-        "Findings": lambda: nacelle.check_measurement(experiment().measurement, physics=False),
-        "Samples": lambda: nacelle.prepare(experiment().measurement)[0],
+        "Findings": lambda: nacelle.identification.check_measurement(experiment().measurement, physics=False),
+        "Samples": lambda: nacelle.identification.prepare(experiment().measurement)[0],
         "Identification": identification,
         "Validation": lambda: identification().fit,
         "Estimator": lambda: identification().estimator,
         "ConsistentParameters": lambda: identification().consistent,
-        "Controller": lambda: nacelle.controller(robot, "cf-rb", period=1e-3),
+        "Controller": lambda: nacelle.control.controller(robot, "cf-rb", period=1e-3),
         "ControlRun": lambda: runs().runs[0],
         "Comparison": runs,
-        "Observation": lambda: nacelle.observe(robot, seed=1),
-        "Camera": lambda: nacelle.camera_for(robot),
+        "Observation": lambda: nacelle.vision.observe(robot, seed=1),
+        "Camera": lambda: nacelle.vision.camera_for(robot),
         "Model": lambda: nacelle.model(robot, "inverse_dynamics"),
         "Operations": lambda: nacelle.operation_count(library_robot("palida")),
         "Export": lambda: nacelle.export(
             robot, models=["jacobian"], out=Path(mkdtemp()) / "c", self_test=False
         ),
         "Waypoints": lambda: nacelle.Waypoints(robot.motion, many[:3], np.arange(3.0)),
-        "Stiction": lambda: nacelle.stiction_of(robot),
+        "Stiction": lambda: nacelle.simulation.stiction_of(robot),
         "Report": agreement,
     }
 
@@ -136,14 +136,16 @@ def _flexible() -> dict[str, Callable[[], Any]]:
     along = x + np.linspace(0.0, 0.02, 3)[:, None]
     z = float(x[1])
     return {
-        "NaturalFrequencies": lambda: nacelle.natural_frequencies(robot, x, modes=3),
-        "NaturalFrequencies, many": lambda: nacelle.natural_frequencies(robot, along, modes=3),
-        "FrequencyMap": lambda: nacelle.frequency_map(robot, {"z": (z - 0.05, z + 0.05, 3)}, modes=2),
-        "FrequencyResponse": lambda: nacelle.frequency_response(robot, x, np.geomspace(1.0, 200.0, 9)),
-        "StaticDeflection": lambda: nacelle.static_deflection(
+        "NaturalFrequencies": lambda: nacelle.elastic.natural_frequencies(robot, x, modes=3),
+        "NaturalFrequencies, many": lambda: nacelle.elastic.natural_frequencies(robot, along, modes=3),
+        "FrequencyMap": lambda: nacelle.elastic.frequency_map(robot, {"z": (z - 0.05, z + 0.05, 3)}, modes=2),
+        "FrequencyResponse": lambda: nacelle.elastic.frequency_response(
+            robot, x, np.geomspace(1.0, 200.0, 9)
+        ),
+        "StaticDeflection": lambda: nacelle.elastic.static_deflection(
             prrrp(), x, gravity=False, external={"P": np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])}
         ),
-        "Buckling": lambda: nacelle.buckling(robot, x),
+        "Buckling": lambda: nacelle.elastic.buckling(robot, x),
     }
 
 

@@ -117,7 +117,7 @@ def errors(
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
-    motion = nacelle.body_motion(robot, drawn.x, drawn.v, a)
+    motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
     given = Names(("base",))
     tree = Tree(again, [given.new(body.name, "body") for body in robot.bodies])
     own = owners(robot, tree.names)

@@ -46,16 +46,16 @@ def walks() -> dict[str, Callable[[], object]]:
     x = nacelle.reference_pose(robot)
     rest = [0.0] * robot.motion.n
     circle = nacelle.Circle(x, 0.05, motion=robot.motion, speed=0.6, acceleration=6.0, timing="trapezoid")
-    law = nacelle.controller(robot, "cf-rb", period=1e-3, bandwidth=20.0)
+    law = nacelle.control.controller(robot, "cf-rb", period=1e-3, bandwidth=20.0)
     amplitudes = 0.02 * np.random.default_rng(1).normal(size=(2, 3, robot.motion.n))
-    motion = nacelle.Fourier(x, *amplitudes, motion=robot.motion, frequency=0.8)
+    motion = nacelle.trajectory.Fourier(x, *amplitudes, motion=robot.motion, frequency=0.8)
     measured = Experiment(robot, motion, periods=2).run(seed=1).measurement
     return {
         "load": lambda: nacelle.load("delta"),
         "inverse kinematics": lambda: nacelle.inverse_kinematics(robot, x),
         "inverse dynamics": lambda: nacelle.inverse_dynamics(robot, x, rest, rest),
-        "identify": lambda: nacelle.identify(robot, measured, allow=("misfit",)),
-        "closed loop": lambda: nacelle.closed_loop(robot, law, circle, settle=0.05),
+        "identify": lambda: nacelle.identification.identify(robot, measured, allow=("misfit",)),
+        "closed loop": lambda: nacelle.control.closed_loop(robot, law, circle, settle=0.05),
     }
 
 

@@ -282,7 +282,7 @@ class TestErrors:
         frame = robot.joints[k].frame_successor
         joints = list(robot.joints)
         joints[k] = dataclasses.replace(joints[k], frame_successor=frame._replace(p=frame.p + 10.0))
-        with pytest.raises(nacelle.AssemblyError):
+        with pytest.raises(nacelle.errors.AssemblyError):
             verify(dataclasses.replace(robot, joints=tuple(joints)))
 
     def test_first_moment_without_mass(self) -> None:

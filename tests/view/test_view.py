@@ -359,7 +359,7 @@ def test_a_trajectory_is_played_as_it_is() -> None:
             np.testing.assert_allclose(ours[1], sample.a, atol=2e-2)
     trace = motion.trace()
     tool = shown_tool(robot)
-    place = nacelle.tool_pose(robot, start, tool.name).p
+    place = nacelle.kinematics.tool_pose(robot, start, tool.name).p
     assert tool.name == "spindle"
     assert np.min(np.linalg.norm(trace - place, axis=1)) < 0.06
 

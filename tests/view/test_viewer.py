@@ -170,7 +170,7 @@ def a_mode_is_shown_in_motion(page: Any, viewer: Viewer) -> None:
     page.get_by_role("button", name="Compute modes here").click()
     page.get_by_text("displacements are exaggerated").wait_for()
     page.evaluate_handle("[...document.querySelectorAll('input')].find(i => i.value === 'none')").click()
-    frequency = nacelle.natural_frequencies(member.session.robot, member.session.x).frequencies[0]
+    frequency = nacelle.elastic.natural_frequencies(member.session.robot, member.session.x).frequencies[0]
     page.get_by_role("option", name=f"1: {frequency:.4g} Hz").click()
     wait(lambda: any(key.startswith("bent-") for key in member.stage._others))
     bent = next(handle for key, handle in member.stage._others.items() if key.startswith("bent-"))

@@ -213,7 +213,7 @@ def camera() -> Camera:
 def test_pose_and_directions_are_right_within_their_deviations(robot, camera) -> None:
     squares = []
     for seed in range(4):
-        seen = nacelle.observe(robot, [0.02, 0.24], camera=camera, seed=seed)
+        seen = nacelle.vision.observe(robot, [0.02, 0.24], camera=camera, seed=seed)
         assert seen.message == ""
         squares.append(float(seen.error @ np.linalg.solve(seen.pose.covariance, seen.error)))
         for one in seen.seen:
@@ -227,7 +227,7 @@ def test_pose_and_directions_are_right_within_their_deviations(robot, camera) ->
 
 def test_more_noise_is_less_certain(robot, camera) -> None:
     sigma = [
-        nacelle.observe(robot, camera=camera, pixels=PixelModel(read_noise=noise)).pose.sigma
+        nacelle.vision.observe(robot, camera=camera, pixels=PixelModel(read_noise=noise)).pose.sigma
         for noise in (1.0, 4.0)
     ]
     np.testing.assert_allclose(sigma[1], 4.0 * sigma[0], rtol=0.1)
@@ -238,13 +238,13 @@ def test_one_leg_determines_the_tip_two_bars_out_of_view(robot) -> None:
     near = Camera.looking(
         [-0.16, 0.12, 0.0], [-0.16, 0.12, 0.25], up=(0.0, 1.0, 0.0), size=(512, 512), field=0.6
     )
-    seen = nacelle.observe(robot, camera=near)
+    seen = nacelle.vision.observe(robot, camera=near)
     reasons = {one.view.name: one.reason for one in seen.seen}
     assert "out of view" in reasons["right.proximal"]
     summary = seen.summary()
     assert summary["cylinders"][2]["direction_sigma"] != summary["cylinders"][2]["direction_sigma"]  # NaN
     away = Camera.looking([3.0, 0.0, 0.0], [3.0, 0.0, 1.0], up=(0.0, 1.0, 0.0), size=(256, 256))
-    blind = nacelle.observe(robot, camera=away)
+    blind = nacelle.vision.observe(robot, camera=away)
     assert blind.pose is None
     assert "2 of 2 motions undetermined" in blind.message
     assert "out of view" in blind.message

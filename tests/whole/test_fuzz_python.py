@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 LIMIT_S = 1.0
 # The keys of a description, at its top.
-KEYS = sorted(nacelle.schema()["properties"])
+KEYS = sorted(nacelle.io.schema()["properties"])
 
 some = settings(max_examples=80, derandomize=True, deadline=None, database=None)
 many = settings(some, max_examples=200)

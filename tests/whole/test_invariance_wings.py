@@ -61,8 +61,8 @@ def test_flexible_links(name: str, change: Change) -> None:
 def deformed(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDeflection]:
     """Frequencies, and the equilibrium under gravity and a millinewton, times a scale, on the nacelle."""
     x, wrench = nacelle.reference_pose(robot), scale * np.array([3e-4, 8e-4, 0.0, 0.0, 0.0, 0.0])
-    at_rest = nacelle.static_deflection(robot, x, external={robot.bodies[PLATFORM].name: wrench})
-    return nacelle.natural_frequencies(robot, x, modes=4), at_rest
+    at_rest = nacelle.elastic.static_deflection(robot, x, external={robot.bodies[PLATFORM].name: wrench})
+    return nacelle.elastic.natural_frequencies(robot, x, modes=4), at_rest
 
 
 @pytest.mark.slow
@@ -123,14 +123,14 @@ def test_closed_loop(change: Change) -> None:
     )
 
 
-def controlled(robot: Robot) -> nacelle.ControlRun:
+def controlled(robot: Robot) -> nacelle.control.ControlRun:
     """A tenth of a second of computed force on a line of a twentieth of the robot's size."""
     x = nacelle.reference_pose(robot)
     path = nacelle.Line(
         x, x + 0.05 * robot.size * np.array([1.0, 0.5, 0.2]), motion=robot.motion, duration=0.1
     )
-    law = nacelle.controller(robot, "cf-rb", period=1e-3)
-    return nacelle.closed_loop(robot, law, path, settle=0.01, sensors=Sensors.ideal())
+    law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
+    return nacelle.control.closed_loop(robot, law, path, settle=0.01, sensors=Sensors.ideal())
 
 
 def without_shapes(robot: Robot) -> Robot:

@@ -28,7 +28,7 @@ SWING = ([0.35, 0.2, 0.1], [-2.8, 4.9, 40.0])
 TELESCOPES = [{"hip": (0.3, 0.9)}, {"wrist": (0.2, 1.0)}, {"hip": (0.3, 0.9), "wrist": (0.2, 1.0)}]
 
 
-def turns(run: nacelle.Simulation, joint: str) -> float:
+def turns(run: nacelle.simulation.Simulation, joint: str) -> float:
     """By how many turns a joint moves to and fro; it must not jump."""
     q = run.joints.joint(joint)[:, 0]
     assert np.max(np.abs(np.diff(q))) < 1.0
@@ -88,7 +88,7 @@ def test_a_run_goes_on_with_its_turns() -> None:
     whole = nacelle.simulate(robot, *SWING, until=1.0, method="rk4", step=1e-4)
     parts = nacelle.simulate(robot, *SWING, until=0.6, method="rk4", step=1e-4).resume(until=1.0)
     np.testing.assert_allclose(parts.states[-1], whole.states[-1], rtol=0, atol=1e-12)
-    many = nacelle.simulate_many(robot, *SWING, until=1.0, step=1e-4)
+    many = nacelle.simulation.simulate_many(robot, *SWING, until=1.0, step=1e-4)
     np.testing.assert_allclose(np.asarray(many.final)[0], whole.states[-1], rtol=0, atol=1e-9)
 
 
@@ -116,8 +116,8 @@ def test_tables_of_a_motion(tmp_path: Path) -> None:
     """`dynamics --csv` and `ik --csv` through three turns: coordinates and forces of a sprung hip."""
     robot = telescope({"hip": (3.0, 0.9)})
     path = nacelle.Circle([0.0, 0.0, 0.3], 0.4, motion=robot.motion, turns=3, duration=6.0)
-    sizing = nacelle.size_motors(robot, path, rate=100.0)
-    plain = nacelle.size_motors(telescope(), path, rate=100.0)
+    sizing = nacelle.dynamics.size_motors(robot, path, rate=100.0)
+    plain = nacelle.dynamics.size_motors(telescope(), path, rate=100.0)
     assert np.ptp(sizing.q[:, 0]) == pytest.approx(3.0 * TURN, rel=1e-12)
     np.testing.assert_allclose(sizing.q, plain.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(
@@ -144,8 +144,8 @@ def test_a_controller_that_knows_the_spring() -> None:
     """Computed forces along three turns: without the turns the spring would be wrong by up to 57 N m."""
     robot = telescope({"hip": (3.0, 0.9)})
     path = nacelle.Circle([0.0, 0.0, 0.3], 0.4, motion=robot.motion, turns=3, duration=4.0)
-    law = nacelle.controller(robot, "cf-rb", period=1e-3)
-    run = nacelle.closed_loop(robot, law, path, seed=1)
+    law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
+    run = nacelle.control.closed_loop(robot, law, path, seed=1)
     assert run.status == "done"
     assert np.max(np.abs(run.error)) < 5e-4
 

@@ -75,7 +75,7 @@ def test_the_closure_of_the_prrrp_has_no_inverse() -> None:
 
 def test_the_weight_at_the_end_buckles_the_beams() -> None:
     """1 kg under gravity in the plane loads each beam with 7.4 N, more than Euler's load of 5.76 N."""
-    factor = nacelle.buckling(prrrp((0.0, 0.0, -9.81)), [0.3, 0.264575131106459]).factors[0]
+    factor = nacelle.elastic.buckling(prrrp((0.0, 0.0, -9.81)), [0.3, 0.264575131106459]).factors[0]
     assert pytest.approx(5.757, rel=1e-3) == EULER
     assert factor == pytest.approx(EULER / 7.4, rel=0.01)
 
@@ -251,7 +251,7 @@ def apart(name: str, stiffness: float, push: list[float], until: float) -> float
     """How far the two motions are apart: positions over the platform's way, orientations, joints."""
     robot, x = sprung(name, stiffness)
     t = np.linspace(0.0, until, round(20.0 * until) + 1)
-    plant = nacelle.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.RigidPlant(robot, friction=False)
     ours = nacelle.simulate(plant, x, push, until=until, samples=len(t), events=[])
     assert ours.ok
     moved = PinocchioMotion(robot)

@@ -55,7 +55,7 @@ A robot and its description
     $ nacelle import cassie.xml --out cassie.yaml
   schema describe
     Print the JSON schema of descriptions, for editors.
-    $ nacelle schema > nacelle.schema.json
+    $ nacelle schema > nacelle.io.schema.json
   draw view
     Draw a robot at a pose.
     $ nacelle draw delta --at z=-600mm --out delta.png

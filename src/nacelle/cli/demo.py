@@ -136,21 +136,21 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     # A periodic motion of all six coordinates: five harmonics of 0.5 Hz, m and rad.
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * np.random.default_rng(5).normal(size=(2, 5, 6))
-    motion = nacelle.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
+    motion = nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
     sensors = Sensors(resolution=1e-6, noise=1e-6, force_noise=2.0)
     effects = Effects(stribeck=0.4, cogging=3.0)
-    experiment = nacelle.rehearse(
+    experiment = nacelle.identification.rehearse(
         robot, motion, true=true, sensors=sensors, effects=effects, periods=4, settle=2.0
     )
     experiment.to_csv(out / DATA)
 
-    data = nacelle.read_measurement(out / DATA, robot)
-    result = nacelle.identify(robot, data, shared="legs", assume="zeros")
-    nacelle.write_identified(result.identified("palida-identified"), out / MODEL)
+    data = nacelle.identification.read_measurement(out / DATA, robot)
+    result = nacelle.identification.identify(robot, data, shared="legs", assume="zeros")
+    nacelle.identification.write_identified(result.identified("palida-identified"), out / MODEL)
     fits = {
-        "described": nacelle.validate(robot, data),
+        "described": nacelle.identification.validate(robot, data),
         "identified": result.fit,
-        "true": nacelle.validate(true, data),
+        "true": nacelle.identification.validate(true, data),
     }
     residual_rms = {name: float(np.sqrt(np.mean(np.square(fit.rms)))) for name, fit in fits.items()}
     lines = [
@@ -168,7 +168,7 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
     from nacelle.report.control import result_table
 
     write_new(out / SCENARIO, CIRCLE)
-    scenario = nacelle.read_scenario(out / SCENARIO)
+    scenario = nacelle.control.read_scenario(out / SCENARIO)
     comparison = scenario.run(nacelle.load(out / MODEL))
     if comparison.runs[-1].status == "interrupted":
         raise KeyboardInterrupt

@@ -51,6 +51,8 @@ _AT_REST = 1e-8
 def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = None) -> Array:
     """Actuator forces (..., actuators), N or N m, that hold the robot at rest: tau = J_r^T (g - L).
 
+    J_a^T tau = g(x) - sum J_b^T w_b.
+
     g (..., n) is what gravity and springs require along the reduced twist, L external wrenches along it.
     Friction does not count: at rest it may take any value up to its limit. Redundant actuators share the load
     with the least sum of squares. Where nothing drives some motions, the pose must be one in which nothing
@@ -58,8 +60,11 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
-        external: wrenches on bodies, as in `inverse_dynamics`.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
+
+    Returns:
+        Actuator forces (..., actuators), N or N m.
 
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.

@@ -73,15 +73,20 @@ def forward_dynamics(
 ) -> ForwardDynamics:
     """Find the acceleration of the nacelle under actuator forces: dv/dt = M^-1 (J_r^-T tau + L - h).
 
+    M(x) a = J_a^T tau - h(x, v) + sum J_b^T w_b.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
         tau: forces of the actuators (..., actuators), N or N m.
-        external: wrenches on bodies, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly.
         guess: solutions near by, for robots that need iteration, as in `inverse_dynamics`.
+
+    Returns:
+        Acceleration a (..., n), m/s^2 and rad/s^2 in base axes, with margins and flags.
 
     Raises:
         KinematicsError, UnreachableError: as in `inverse_dynamics`.
@@ -117,7 +122,7 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
     Returns:
-        The matrix: kg between translations, kg m between a translation and a rotation, kg m^2 between
+        The matrix (..., n, n) in base axes: kg between translations, kg m between a translation and a rotation, kg m^2 between
             rotations.
 
     Raises:
@@ -157,6 +162,10 @@ def bias_forces(
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
+    Returns:
+        Force h (..., n) along the reduced twist, or (..., actuators): N along translations, N m about
+        rotations.
+
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
@@ -186,6 +195,10 @@ def gravity_forces(
         coordinates: "platform", along the reduced twist, or "actuators", along their rates.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
+    Returns:
+        Force g (..., n) along the reduced twist, or (..., actuators): N along translations, N m about
+        rotations.
+
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
@@ -207,6 +220,9 @@ def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
         v: reduced twists (..., n), m/s and rad/s, base axes.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
+    Returns:
+        Energy (...) in J.
+
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
@@ -221,6 +237,9 @@ def potential_energy(robot: Robot, x: Any, *, guess: Any = None) -> Array:
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Returns:
+        Energy (...) in J, zero with all masses at the origin of the base frame and all springs at rest.
 
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.
@@ -238,6 +257,9 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
         v: reduced twists (..., n), m/s and rad/s, base axes.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Returns:
+        Power (...) in W that friction takes.
 
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.

@@ -237,14 +237,18 @@ def balance_gravity(
 
     Args:
         robot: the robot. Springs that it has in the chosen joints are replaced; others stay and count.
-        x: poses (N, nx); 200 around the reference pose, within reach and limits, if None.
+        x: poses (N, nx), m and quat_xyzw or rad, in the base frame; 200 around the reference pose, within
+            reach and limits, if None.
         springs: joints that get springs, by name; the actuated ones if None and there are no counterweights.
         counterweights: where a counterweight may sit, by name of the body: a place (3,) in its frame, m.
         rest: between which coordinates (low, high) springs may rest, rad or m; if None the joint's range
             over the poses, and half a turn or the robot's size beyond it on both sides; of joints that may
             turn freely within half a turn of all poses.
         alike: whether all springs that turn are to be the same, all that slide, and all counterweights.
-        external: wrenches on bodies (6,) that are to be balanced too, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
+
+    Returns:
+        Springs and counterweights, and actuator forces (N, actuators) before and after, N or N m.
 
     Raises:
         KinematicsError: if names, shapes or ranges are wrong, or the actuators hold nothing.

@@ -224,11 +224,14 @@ def inverse_dynamics(
 ) -> InverseDynamics:
     """Find the actuator forces that give the nacelle, or the mechanism, a motion.
 
+    J_a^T tau = M(x) a + h(x, v) - sum J_b^T w_b ([KI2007] (22)).
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx); or an `ElementState`, which has its rates, and no other input then.
-        v: reduced twists (..., n); zero if None.
-        a: their derivatives (..., n); zero if None.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame; or an `ElementState`, which has
+            its rates, and no other input then.
+        v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; zero if None.
         external: wrenches [f; n] (..., 6) that act on bodies or tools from outside, by name, about the origin
             of the body or tool, in base axes, N and N m.
         formulation: "compact", the compact form; "tree", "bodies", "legs", "jourdain" or "elements"; they
@@ -242,6 +245,10 @@ def inverse_dynamics(
             `acceleration` of the result has all of them.
         guess: solutions near by, for robots that need iteration: the result before this one in a control
             loop, or one of `inverse_kinematics`, or its y.
+
+    Returns:
+        Actuator forces tau (..., actuators), N or N m, force along the reduced twist (..., n), margins and
+        flags.
 
     Raises:
         KinematicsError: if shapes or names are wrong, or a single state is not finite.

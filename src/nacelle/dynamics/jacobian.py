@@ -37,12 +37,18 @@ from nacelle.spatial.scalar import Array
 def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
     """Jacobians between the reduced twist and the rates of the actuators: q_a' = J_r^-1 v, v = J_r q_a'.
 
+    q' = J_r^-1 v, and v = J_r q' where it is square.
+
     J_r^-1 is (..., actuators, n), J_r (..., n, actuators); twists in base axes.
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
+
+    Returns:
+        Matrices (..., actuators, n) and (..., n, actuators), rad/s or m/s for each m/s or rad/s in base
+        axes.
 
     Raises:
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.

@@ -415,15 +415,20 @@ def joint_reactions(
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
-        v: reduced twists (..., n); zero if None.
-        a: their derivatives (..., n); if None zero, or with `force` given what the forces make of it. Motions
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
+        v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; if None zero, or with `force` given
+            what the forces make of it. Motions
             that nothing drives accelerate as the dynamics have it, whatever is given.
-        external: wrenches on bodies, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         force: forces of the actuators (..., actuators); those of `inverse_dynamics` if None.
         guess: solutions near by, as in `inverse_dynamics`.
+
+    Returns:
+        Wrenches [f; n] (..., joints, 6) from predecessor to successor, N and N m, in the joint's frame on the
+        predecessor.
 
     Raises:
         KinematicsError: if shapes or names are wrong, a single state is not finite, or forces and

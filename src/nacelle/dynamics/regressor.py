@@ -77,15 +77,18 @@ def regressor(
 ) -> Regressor:
     """Find Y (actuators, parameters) with force = Y p at a motion of the nacelle.
 
+    tau = Y(x, v, a) p.
+
     With a reference the forces are those of M a_ref + C(x, v) v_ref + g along the reduced twist, for control
     with adapted parameters: M' - 2 C is skew-symmetric. Friction is that of the motion v, springs that of
     the pose.
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx); or an `ElementState`, which has its rates.
-        v: reduced twists (..., n); zero if None.
-        a: their derivatives (..., n); zero if None.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame; or an `ElementState`, which has
+            its rates.
+        v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; zero if None.
         v_ref: reduced twists of a reference (..., n), in the place of a; zero if only `a_ref` is given.
         a_ref: derivatives of the reference (..., n); zero if only `v_ref` is given.
         friction: whether friction counts; its columns are zero if not.
@@ -94,6 +97,10 @@ def regressor(
         parameters: those that have columns: `base_parameters(robot)`; all linear parameters if None.
         shared: legs that share their parameters, as in `base_parameters`; their columns are added up,
             those of mirrored legs with signs. As the description says if None; False for all columns.
+
+    Returns:
+        Matrix Y (..., actuators, parameters), N or N m for one SI unit of each parameter, with margins and
+        flags.
 
     Raises:
         KinematicsError: if shapes are wrong, both a and a reference are given, or a single state is not

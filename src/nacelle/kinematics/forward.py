@@ -387,6 +387,8 @@ def forward_kinematics(
 ) -> ForwardKinematics:
     """Find the pose of the nacelle from the coordinates of the actuators.
 
+    Solves phi(x, q) = 0 for x, by a closed form where there is one, else by Newton's method.
+
     Args:
         robot: the robot.
         q: coordinates of the actuators (..., actuators), rad or m, in their order.
@@ -394,6 +396,9 @@ def forward_kinematics(
         follow: whether the samples, in order, are a path: each starts from the solution before it.
         assemblies: whether to search for all poses that belong to the coordinates: by iteration from many
             seeded starts, so all that were found, not proven to be all there are.
+
+    Returns:
+        The poses x (..., nx), m and quat_xyzw or rad, in the base frame, with their flags (...,).
 
     Raises:
         KinematicsError: if shapes are wrong, or a single sample is not finite.

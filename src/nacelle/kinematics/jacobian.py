@@ -92,7 +92,11 @@ def singularities(robot: Robot, x: Any) -> Singularities:
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx). A pose beyond a serial singularity is out of reach: flagged, with NaN.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame. A pose beyond a serial
+            singularity is out of reach: flagged, with NaN.
+
+    Returns:
+        Measures (...) of each kind, dimensionless: smallest over largest singular value; 0 is singular.
     """
     poses, y, flags = solved(robot, x)
     closures = native(kinematic_model.closure_equations, robot)(poses, y)
@@ -349,8 +353,8 @@ def platform_jacobian(robot: Robot, x: Any) -> Array:
         x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
 
     Returns:
-        The twist [v; w] at the platform's origin, m/s and rad/s, base axes, for unit entries of v; three
-        rows, its velocity, for a platform that is a point.
+        Matrix S (..., 6, n), base axes, with V_p = [v; omega] = S v at the platform's origin: m/s and rad/s
+        for each m/s or rad/s; three rows, its velocity, for a platform that is a point.
     """
     return np.asarray(_rates(robot, x)[..., : robot.platform_nv, :])
 
@@ -361,6 +365,10 @@ def joint_jacobian(robot: Robot, x: Any) -> Array:
     Args:
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
+
+    Returns:
+        Matrix U (..., nv, n) with q' = U v: rad/s or m/s of every joint for each m/s or rad/s of the
+        platform.
     """
     return np.asarray(_rates(robot, x)[..., robot.platform_nv :, :])
 
@@ -377,8 +385,8 @@ def body_jacobian(robot: Robot, x: Any) -> Array:
         x: reduced poses (..., nx), m and quat_xyzw or rad, base axes; see `nacelle.pose`.
 
     Returns:
-        Velocities (m/s) of the bodies' origins, then angular velocities (rad/s), base axes, for unit entries
-        of v; zero for the base.
+        Matrices J_b (..., bodies, 6, n) with [v_b; omega_b] = J_b v, at the bodies' origins in base
+        axes: m/s and rad/s for each m/s or rad/s; zero for the base.
     """
     return evaluated(kinematic_model.body_jacobians, robot, x).results["J"]
 
@@ -409,7 +417,11 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
 
     Args:
         robot: the robot.
-        x: one reduced pose (nx,).
+        x: one reduced pose (nx,), m and quat_xyzw or rad, in the base frame.
+
+    Returns:
+        For every leg J_i (6, joints) and J_vi (6, 6), base axes, m and rad: J_vi V_p = J_i q_i' ([KI2007]
+        (16)).
 
     Raises:
         KinematicsError: if x is not one pose.

@@ -181,14 +181,17 @@ def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> d
 def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotion:
     """Twists V_k = C_k U v and accelerations V_k' of all bodies at their origins, base axes.
 
+    V_b = J_b v and its derivative J_b a + bias.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
-        a: their derivatives (..., n), m/s^2 and rad/s^2; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; zero if None.
 
     Returns:
-        Twists [v; w] (..., bodies, 6), m/s and rad/s, and their time derivatives, m/s^2 and rad/s^2.
+        Twists [v; omega] and their derivatives (..., bodies, 6) at the origins of the bodies, base frame,
+        m/s, rad/s, m/s^2, rad/s^2.
 
     Raises:
         KinematicsError: if shapes are wrong or a single sample is not finite.
@@ -204,9 +207,9 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
-        a: their derivatives (..., n), m/s^2 and rad/s^2; zero if None.
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; zero if None.
         guess: solutions near by, as in `inverse_kinematics`: angles continue theirs.
 
     Returns:
@@ -225,10 +228,16 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
 
 
 def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
-    """Poses x (..., nx) moved by steps e (..., n) along the tangent: x + X e, quaternions exp(e_rotation) q.
+    """Integrate poses by steps e along their tangent: x + X e, quaternions exp(e_rotation) q, X = dx/de.
 
-    X (nx, n) is dx/de; e has translations (m) and a rotation vector (rad) in base axes, then joints of the
-    nacelle. `guess` are solutions at poses near by, as in `inverse_dynamics`.
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
+        step: e (..., n): translations (m) and a rotation vector (rad) in base axes, then joints of the platform.
+        guess: solutions at poses near by, as in `inverse_dynamics`.
+
+    Returns:
+        Poses (..., nx), m and quat_xyzw or rad, in the base frame.
     """
     layout = layout_of(robot.motion)
     poses, y, _ = solved(robot, x, guess=guess)

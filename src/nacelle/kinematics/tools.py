@@ -93,8 +93,11 @@ def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         tool: name of the tool.
+
+    Returns:
+        Position (..., 3), m, and orientation (..., 4), quat_xyzw, of the tool in the base frame.
 
     Raises:
         KinematicsError: if the robot has no such tool, or x has the wrong shape.

@@ -1,6 +1,6 @@
 """Simulating many robots at once: the same structure, each its own numbers, forces and state.
 
-    motions = nacelle.simulate_many(robot, x0, until=1.0, parameters=numbers, target="cuda")
+    motions = nacelle.simulation.simulate_many(robot, x0, until=1.0, parameters=numbers, target="cuda")
 
 The classical Runge-Kutta method with a fixed step, all robots in one call: natively on the processor, or on a
 device, where a thread is a robot. Nothing ends a run early but a state that is not finite; limits and

@@ -152,7 +152,7 @@ def playable_motion(robot: Robot, result: Any, name: str = "") -> Playback:
         return checked_motion(Playback(robot, name or "poses", times, x))
     raise NacelleError(
         f"{type(result).__name__} cannot be played: give a trajectory, a run of nacelle.simulate or "
-        "nacelle.closed_loop, or (times, poses)"
+        "nacelle.control.closed_loop, or (times, poses)"
     )
 
 

@@ -57,7 +57,7 @@ def test_a_path_beyond_limits_names_the_joint(fivebar: Robot, turn: Circle) -> N
 
 
 def test_gravity_above_the_limits_of_drives(fivebar: Robot, turn: Circle) -> None:
-    force = np.abs(nacelle.equilibrium(fivebar, turn(np.linspace(0.0, turn.duration, 200)).x))
+    force = np.abs(nacelle.dynamics.equilibrium(fivebar, turn(np.linspace(0.0, turn.duration, 200)).x))
     weak = DrivenPlant(fivebar, Drives(limits=0.9 * float(np.max(force))))
     words = r"(left|right).motor of fivebar cannot hold the robot at rest on the path: at .* s that takes"
     with pytest.raises(KinematicsError, match=words) as said:
@@ -162,7 +162,7 @@ def test_nacelle_and_tool() -> None:
     assert at.angle_to(still) == pytest.approx([0.0, 1e-9, 0.2], rel=1e-6)
     assert at.rotations_from(at)[:, 2] == pytest.approx([0.0, 1e-9, 0.2], rel=1e-6)
     tool = places(robot, x, "spindle")
-    assert tool.p[2] == pytest.approx(nacelle.tool_pose(robot, x[2], "spindle").p)
+    assert tool.p[2] == pytest.approx(nacelle.kinematics.tool_pose(robot, x[2], "spindle").p)
 
 
 def _along(name: str) -> tuple[Array, Array, Array]:
@@ -233,7 +233,7 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
 
 
 def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
-    most = 0.9 * float(np.max(np.abs(nacelle.size_motors(fivebar, turn).force)))
+    most = 0.9 * float(np.max(np.abs(nacelle.dynamics.size_motors(fivebar, turn).force)))
     run = closed_loop(
         DrivenPlant(fivebar, Drives(limits=most)), controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1
     )
@@ -275,7 +275,7 @@ def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -
     plant = DrivenPlant(RigidPlant(fivebar, smooth=SMOOTH))
     run = closed_loop(plant, law, turn, sensors=Sensors.ideal(), settle=0.05, step=5e-4)
     time = run.desired_motion.time
-    hold = nacelle.equilibrium(fivebar, turn(0.0).x)
+    hold = nacelle.dynamics.equilibrium(fivebar, turn(0.0).x)
     first, until = turn(0.0).x, time[0] + 1e-3 * len(time)
     force = law.digital(first, run.desired_motion.rows, first_force=hold)
     plain = simulate(plant, first, None, force, start=time[0], until=until, method="rk4", step=5e-4)
@@ -302,8 +302,10 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     run = closed_loop(plants[0], law, hold, changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3)
     assert run.ok
     before, after = np.searchsorted(run.time, [0.09, 0.79])
-    assert run.commanded[before] == pytest.approx(nacelle.equilibrium(fivebar, x), rel=1e-2)
-    assert run.commanded[after] == pytest.approx(nacelle.equilibrium(fivebar, x, external=wrench), rel=1e-2)
+    assert run.commanded[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=1e-2)
+    assert run.commanded[after] == pytest.approx(
+        nacelle.dynamics.equilibrium(fivebar, x, external=wrench), rel=1e-2
+    )
     assert np.max(np.abs(run.error[:before])) < 0.1 * np.max(np.abs(run.error))
     # A change that changes nothing leaves the run as it is.
     same = closed_loop(plants[0], law, hold, changes=[(0.1, plants[0])], sensors=Sensors.ideal(), settle=0.3)

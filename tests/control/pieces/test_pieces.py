@@ -147,7 +147,9 @@ def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
     assert np.all(base.values < high)
     truth = loaded_values(robot, nacelle.with_payload(robot, 0.6))
     for factor in (0.5, 1.5):
-        model = nacelle.with_linear_parameters(robot, factor * nacelle.linear_parameters(robot).values)
+        model = nacelle.dynamics.with_linear_parameters(
+            robot, factor * nacelle.dynamics.linear_parameters(robot).values
+        )
         own = adapted_parameters(model)
         low, high = bounds(own, parameter_scales(model, own, default_payload(model)), 2.0)
         assert np.all(low <= truth)

@@ -52,14 +52,16 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     ready = scenario.prepare()
     assert list(ready.controllers) == ["sj", "slow"]
     stiffness = ready.controllers["slow"].gain("stiffness")
-    default = nacelle.controller(ready.model, "cf-rb", period=1e-3, bandwidth=8.0, delay=2e-4, lag=3e-4)
+    default = nacelle.control.controller(
+        ready.model, "cf-rb", period=1e-3, bandwidth=8.0, delay=2e-4, lag=3e-4
+    )
     assert stiffness == pytest.approx(default.gain("stiffness"))
     v = ready.trajectory(np.linspace(0.15, ready.trajectory.duration - 0.15, 50)).v
     assert np.linalg.norm(v, axis=1) == pytest.approx(np.full(50, 0.6))
     assert [change.time for change in ready.changes] == [0.3, 0.4]
     # What is there again is the same plant, not another of the same.
     assert ready.changes[1].plant is ready.plant
-    assert isinstance(ready.plant, nacelle.DrivenPlant)
+    assert isinstance(ready.plant, nacelle.simulation.DrivenPlant)
     assert ready.plant.drives.numbers(ready.model).limit == (10.0, 10.0)
     result = scenario.run()
     assert result.ok
@@ -87,10 +89,10 @@ def test_a_load_is_picked_up_and_held(fivebar: Robot) -> None:
     picked = scenario.prepare(fivebar).changes[0].time
     before, after = np.searchsorted(run.time, [picked - 0.005, picked + 0.145])
     x = run.desired_motion.trajectory(picked).x
-    loaded = nacelle.equilibrium(nacelle.with_payload(fivebar, 0.3), x)
-    assert run.commanded[before] == pytest.approx(nacelle.equilibrium(fivebar, x), rel=0.05)
+    loaded = nacelle.dynamics.equilibrium(nacelle.with_payload(fivebar, 0.3), x)
+    assert run.commanded[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=0.05)
     assert run.commanded[after] == pytest.approx(loaded, rel=0.01)
-    assert np.all(np.abs(loaded) > 1.3 * np.abs(nacelle.equilibrium(fivebar, x)))
+    assert np.all(np.abs(loaded) > 1.3 * np.abs(nacelle.dynamics.equilibrium(fivebar, x)))
 
 
 def test_entries_can_be_changed() -> None:
@@ -369,7 +371,7 @@ def test_flexible_plants() -> None:
     flexible = nacelle.load("fivebar-flexible")
     spec = PlantSpec.model_validate({"elastic": True})
     plan = plants_of(flexible, spec, [], ElasticPlant)
-    assert isinstance(plan.plant, nacelle.DrivenPlant)
+    assert isinstance(plan.plant, nacelle.simulation.DrivenPlant)
     assert isinstance(plan.plant.plant, ElasticPlant)
     with pytest.raises(KinematicsError, match="is handed over"):
         plants_of(flexible, spec, [], None)

@@ -72,7 +72,7 @@ def test_without_a_position_it_sees_all_legs() -> None:
     robot = nacelle.load("fivebar")
     camera = read_camera({"size": [512, 512]}).camera(robot)
     assert camera.size == (512, 512)
-    assert nacelle.observe(robot, camera=camera).view.usable == (0, 1, 2, 3)
+    assert nacelle.vision.observe(robot, camera=camera).view.usable == (0, 1, 2, 3)
 
 
 # ---- Robots that are not their models: which anchors can be moved, and what parallelograms stay
@@ -149,7 +149,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     for offset in (0.0, 0.02):  # ten periods of the shutter
         own = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
         law = Recorded(**vars(bench.law), looking=own, plant=plant)
-        run = nacelle.closed_loop(plant, law, bench.path, settle=bench.settle, step=5e-4)
+        run = nacelle.control.closed_loop(plant, law, bench.path, settle=bench.settle, step=5e-4)
         errors.append(rms(run.tool_error))
     assert max(errors) < 2e-5
     np.testing.assert_allclose(errors[1], errors[0], rtol=0.5)
@@ -171,7 +171,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
 def test_forces_are_those_of_computed_torque(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
-    law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
+    law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
     observed, memory = native(observed_law(law.kind), robot), law.start(x)
     seen = memory
     fields, n = law.kind.memory(robot), robot.motion.n
@@ -200,10 +200,11 @@ def robot() -> nacelle.Robot:
 
 @pytest.mark.slow
 def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
-    law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
+    law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
     plants = (TruePlant(robot, Deviation.none(robot)), RigidPlant(robot, smooth=1e-3))
     one, two = (
-        nacelle.closed_loop(plant, law, round_path(robot, 0.2), settle=0.02, step=5e-4) for plant in plants
+        nacelle.control.closed_loop(plant, law, round_path(robot, 0.2), settle=0.02, step=5e-4)
+        for plant in plants
     )
     np.testing.assert_allclose(one.x, two.x, atol=1e-9)
     np.testing.assert_allclose(one.estimated, one.x, atol=1e-4)
@@ -225,7 +226,7 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
     """A path that fits any robot."""
     robot = nacelle.load(name)
     path = round_path(robot, 0.4)
-    samples = nacelle.along(robot, path, np.linspace(0.0, path.duration, 50))
+    samples = nacelle.trajectory.along(robot, path, np.linspace(0.0, path.duration, 50))
     assert bool(np.all(nacelle.inverse_kinematics(robot, samples.x).ok))
     np.testing.assert_allclose(samples.v[[0, -1]], 0.0, atol=1e-12)
     np.testing.assert_allclose(samples.x[0], samples.x[-1], atol=1e-12)
@@ -320,7 +321,7 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
     sight = TrueSight(plant, shutter, source, (0, 1, 2, 3), start=0.0)
 
     @interpreted
-    @nacelle.physics(t=(), z=(0,))
+    @nacelle.dynamics.physics(t=(), z=(0,))
     def watch(robot, t, z, *, motion):
         before = len(source.calls)
         sight.arrived(float(t), motion, lambda time: (np.zeros(0), np.zeros(0)))
@@ -356,7 +357,7 @@ def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> No
     with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
         Deviation.drawn(robot, 0, anchors=-1.0)
     with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
-        observed_law(nacelle.controller(robot, "cf-rb").kind)
+        observed_law(nacelle.control.controller(robot, "cf-rb").kind)
     with pytest.raises(nacelle.UnreachableError):
         plant.state([5.0, 5.0], np.zeros(2))
     with pytest.raises(KinematicsError, match="sees no cylinder"):

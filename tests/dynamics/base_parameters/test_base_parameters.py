@@ -137,8 +137,8 @@ def same_forces(robot, base, seed):
     step = rng.normal(size=count) * np.maximum(np.abs(z), 0.1 * np.max(np.abs(z)))
     step[list(base.kept)] = 0.0
     step[list(base.kept)] = -base.K @ step
-    parameters = nacelle.linear_parameters(robot).values
-    moved = nacelle.with_linear_parameters(robot, parameters + base.choice.E @ step)
+    parameters = nacelle.dynamics.linear_parameters(robot).values
+    moved = nacelle.dynamics.with_linear_parameters(robot, parameters + base.choice.E @ step)
     none = np.zeros(robot.motion.n)
     for x, y in closed_samples(robot)[1:3]:
         v, a = rng.normal(size=(2, robot.motion.n))
@@ -236,11 +236,11 @@ class TestMistakes:
             nacelle.model(robot, "inverse_dynamics", parameters=base)
 
     def test_unknown_parameter(self):
-        with pytest.raises(nacelle.ParameterError, match=r"no parameter 'platform\.mq'"):
+        with pytest.raises(nacelle.errors.ParameterError, match=r"no parameter 'platform\.mq'"):
             base_parameters(library_robot("palida"), assume=["zeros", "platform.mq"])
 
     def test_unknown_leg(self):
-        with pytest.raises(nacelle.ParameterError, match="no leg is called 'strut7'"):
+        with pytest.raises(nacelle.errors.ParameterError, match="no leg is called 'strut7'"):
             base_parameters(library_robot("palida"), shared=[["strut1", "strut7"]])
 
     def test_legs_that_differ(self):
@@ -248,11 +248,15 @@ class TestMistakes:
         vector = robot.parameter_vector("inertia")
         vector[robot.parameter_names("inertia").index("strut2.3.m")] *= 2.0
         other = robot.with_parameters(vector, "inertia")
-        with pytest.raises(nacelle.ParameterError, match=r"strut2\.3\.m is 5\.2, strut1\.3\.m is 2\.6"):
+        with pytest.raises(
+            nacelle.errors.ParameterError, match=r"strut2\.3\.m is 5\.2, strut1\.3\.m is 2\.6"
+        ):
             base_parameters(other, shared=[["strut1", "strut2"]])
 
     def test_not_a_list(self):
-        with pytest.raises(nacelle.ParameterError, match="shared is 'legs', 'mirrored', 'nothing' or lists"):
+        with pytest.raises(
+            nacelle.errors.ParameterError, match="shared is 'legs', 'mirrored', 'nothing' or lists"
+        ):
             base_parameters(library_robot("palida"), shared="struts")
 
 
@@ -355,8 +359,8 @@ def test_signs_of_a_leg_that_the_description_mirrors() -> None:
 @pytest.mark.parametrize("name", ["palida", "delta", "quattro", "driven"])
 def test_parameters_move_within_physics(name: str) -> None:
     robot = STRESS["drives, springs and rotors at closures"](0) if name == "driven" else library_robot(name)
-    own = nacelle.linear_parameters(robot).values
-    parameters = nacelle.linear_parameters(moved(robot, 30.0, seed=2))
+    own = nacelle.dynamics.linear_parameters(robot).values
+    parameters = nacelle.dynamics.linear_parameters(moved(robot, 30.0, seed=2))
     count = len(robot.parameter_names("inertia")) // 10
     for k in range(count):
         before, after = own[10 * k : 10 * k + 10], parameters.values[10 * k : 10 * k + 10]
@@ -381,9 +385,9 @@ def test_springs_keep_their_rest() -> None:
 
 def test_legs_that_are_alike_stay_so() -> None:
     robot = library_robot("palida")
-    parameters = nacelle.linear_parameters(robot)
+    parameters = nacelle.dynamics.linear_parameters(robot)
     for alike in (False, True):
-        values = nacelle.linear_parameters(moved(robot, alike=alike)).values
+        values = nacelle.dynamics.linear_parameters(moved(robot, alike=alike)).values
         same = [
             np.array_equal(parameters.values[k : k + 10], parameters.values[j : j + 10])
             == np.array_equal(values[k : k + 10], values[j : j + 10])

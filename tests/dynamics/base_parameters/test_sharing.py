@@ -52,7 +52,7 @@ def test_columns_of_a_leg_that_the_description_mirrors(shared):
     # Identical they are not, and apart they have more.
     assert len(base_parameters(robot, shared="legs")) == len(base_parameters(robot)) == 15
     with pytest.raises(
-        nacelle.ParameterError, match=r"left\.proximal\.mx is -0\.04, right\.proximal\.mx is 0\.04"
+        nacelle.errors.ParameterError, match=r"left\.proximal\.mx is -0\.04, right\.proximal\.mx is 0\.04"
     ):
         base_parameters(robot, shared=[["right", "left"]])
 
@@ -102,7 +102,7 @@ def test_a_mirrored_robot_moves_as_its_image():
     ],
 )
 def test_refusals(name, shared, words):
-    with pytest.raises(nacelle.ParameterError, match=words):
+    with pytest.raises(nacelle.errors.ParameterError, match=words):
         base_parameters(library_robot(name), shared=shared)
 
 

@@ -375,6 +375,6 @@ def test_the_linear_model_beyond_a_stop_is_that_of_differences() -> None:
     steps = h * np.eye(2)
     by_x = [(acceleration(x + s, v) - acceleration(x - s, v)) / (2 * h) for s in steps]
     by_v = [(acceleration(x, v + s) - acceleration(x, v - s)) / (2 * h) for s in steps]
-    A = nacelle.linearise(robot, x, v, tau).A
+    A = nacelle.dynamics.linearise(robot, x, v, tau).A
     np.testing.assert_allclose(A[2:, :2], np.transpose(by_x), rtol=1e-6, atol=1e-4)
     np.testing.assert_allclose(A[2:, 2:], np.transpose(by_v), rtol=1e-6, atol=1e-4)

@@ -256,7 +256,7 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
     np.testing.assert_allclose(platform.c, 0.0, atol=1e-12)
     # In motion: q'' as a function of q and q'.
     model = linearise(robot, x, v, tau, coordinates="actuators", smooth=0.5)
-    moving = nacelle.joint_motion(
+    moving = nacelle.kinematics.joint_motion(
         robot, x, v, nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).acceleration
     )
     np.testing.assert_allclose(model.c, np.concatenate(moving.actuators[1:]), rtol=1e-9, atol=1e-12)
@@ -264,7 +264,9 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
     def active(e: Array, dv: Array) -> list[Array]:
         xs = moved(robot, np.broadcast_to(x, (*e.shape[:-1], x.size)), e)
         a = nacelle.forward_dynamics(robot, xs, v + dv, tau, smooth=0.5).acceleration
-        return [np.asarray(value) for value in nacelle.joint_motion(robot, xs, v + dv, a).actuators]
+        return [
+            np.asarray(value) for value in nacelle.kinematics.joint_motion(robot, xs, v + dv, a).actuators
+        ]
 
     nothing = np.zeros((9, n, n))
     P, Q = (
@@ -396,7 +398,7 @@ def test_linear_models_under_loads_are_those_of_differences(coordinates: str) ->
     else:
         plain = linearise(robot, x, v, tau, smooth=0.5, external=external)
         assert model.c[n:] == pytest.approx(
-            nacelle.joint_motion(robot, x, v, plain.c[n:]).actuators[2], rel=1e-9
+            nacelle.kinematics.joint_motion(robot, x, v, plain.c[n:]).actuators[2], rel=1e-9
         )
 
 

@@ -48,7 +48,7 @@ def test_a_counterweight_balances_a_pendulum_exactly() -> None:
     assert found.springs == ()
     (weight,) = found.counterweights
     assert weight.mass == pytest.approx(MASS * CENTRE / 0.2, rel=1e-12)
-    assert np.max(np.abs(nacelle.equilibrium(found.robot, ANGLES))) < 1e-12 * MASS * G
+    assert np.max(np.abs(nacelle.dynamics.equilibrium(found.robot, ANGLES))) < 1e-12 * MASS * G
     # A point mass: the inertia about the pivot grows by m d^2.
     more = nacelle.mass_matrix(found.robot, ANGLES[0]) - nacelle.mass_matrix(pendulum(), ANGLES[0])
     assert more[0, 0] == pytest.approx(weight.mass * 0.2**2, rel=1e-12)
@@ -107,7 +107,7 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
             tried += abs(other.rest - spring.rest) + abs(factor - 1.0) > 1e-12
             joints[joint] = dataclasses.replace(joints[joint], springs=(other,))
         worse = dataclasses.replace(found.robot, joints=tuple(joints))
-        assert np.sum(nacelle.equilibrium(worse, found.x) ** 2) >= best * (1.0 - 1e-12)
+        assert np.sum(nacelle.dynamics.equilibrium(worse, found.x) ** 2) >= best * (1.0 - 1e-12)
     assert tried >= 2 * len(found.springs)
     # Balancing again finds the same springs: those in the chosen joints are replaced.
     again = balance_gravity(found.robot, found.x)

@@ -250,7 +250,7 @@ def test_efforts_have_their_power(name: str) -> None:
 def test_redundancy_is_what_mobility_counts(name: str) -> None:
     robot = plain_robot(name)
     result = determination(robot)
-    assert result.redundancy == nacelle.mobility(robot).overconstrained
+    assert result.redundancy == nacelle.kinematics.mobility(robot).overconstrained
     assert result.determined.shape == (len(robot.joints), 6)
     assert bool(np.all(result.determined)) == (result.redundancy == 0)
 
@@ -424,11 +424,11 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
     # The motor's torque goes through its joint, less what friction and rotor take there.
     for k, actuator in enumerate(robot.actuators):
         joint = robot.joints[actuator.joint]
-        rate = nacelle.joint_motion(robot, x, v).actuators[1][k]
+        rate = nacelle.kinematics.joint_motion(robot, x, v).actuators[1][k]
         rub = sum(
             term.coefficient * np.tanh(rate / 0.1) for term in joint.friction[0] if term.basis == "coulomb"
         )
         rub += sum(term.coefficient * rate for term in joint.friction[0] if term.basis == "viscous")
-        bias = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
+        bias = nacelle.kinematics.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
         rotor = joint.gear_ratio**2 * joint.rotor_inertia * bias
         assert smooth.wrench[actuator.joint, 5] == pytest.approx(forces[k] - rub - rotor, abs=1e-10)

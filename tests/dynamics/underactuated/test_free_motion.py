@@ -32,10 +32,12 @@ def test_forces_and_free_accelerations_satisfy_the_equations_of_motion(name: str
 def test_what_is_not_determined_is_an_error_with_evidence() -> None:
     robot = mechanism("cart_pole")
     x = nacelle.reference_pose(robot)
-    with pytest.raises(nacelle.UnderactuatedError, match=r"nothing drives cart\.pivot .* free=") as caught:
+    with pytest.raises(
+        nacelle.errors.UnderactuatedError, match=r"nothing drives cart\.pivot .* free="
+    ) as caught:
         nacelle.inverse_dynamics(robot, x)
     assert caught.value.coordinates == ("cart.pivot",)
-    with pytest.raises(nacelle.UnderactuatedError, match="name as many"):
+    with pytest.raises(nacelle.errors.UnderactuatedError, match="name as many"):
         nacelle.inverse_dynamics(robot, x, free=("slide", "pivot"))
     # Where the pole is horizontal, the cart's free acceleration does not follow from the pole's.
     with pytest.raises(nacelle.SingularError, match="squared cosine") as met:

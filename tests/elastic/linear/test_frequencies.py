@@ -41,11 +41,11 @@ PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped"}
 def test_table_2(q_4: float) -> None:
     """All 30 cells of the model's rows to the printed digits; converged values are up to 27 % lower."""
     robot, x = prrrp.robot_at(0.0, q_4)
-    found = nacelle.natural_frequencies(with_beams(robot, **PAPER), x)
+    found = nacelle.elastic.natural_frequencies(with_beams(robot, **PAPER), x)
     np.testing.assert_array_equal(np.round(found.frequencies, 3), prrrp.TABLE_2[q_4])
-    fine = nacelle.natural_frequencies(with_beams(robot, shapes="hermite", number=6), x, modes=6)
+    fine = nacelle.elastic.natural_frequencies(with_beams(robot, shapes="hermite", number=6), x, modes=6)
     np.testing.assert_allclose(fine.frequencies, frame_frequencies(robot, x, 6, 6), rtol=1e-9)
-    default = nacelle.natural_frequencies(robot, x)
+    default = nacelle.elastic.natural_frequencies(robot, x)
     np.testing.assert_allclose(default.frequencies, fine.frequencies, rtol=1e-3)
 
 
@@ -54,7 +54,7 @@ def test_table_2(q_4: float) -> None:
 def test_exudyn(row: dict) -> None:
     """Exudyn with refined elements agrees to 0.1 % for all ten modes; in fact to about 1e-4."""
     robot = with_beams(flexible_robot(row["robot"]), number=4)
-    found = nacelle.natural_frequencies(robot, row["x"], modes=10)
+    found = nacelle.elastic.natural_frequencies(robot, row["x"], modes=10)
     np.testing.assert_allclose(found.frequencies, row["exudyn"], rtol=2e-4)
     assert found.rigid == 0
     assert found.rank_gap[0] > 1e6 * found.rank_gap[1]
@@ -66,7 +66,7 @@ def test_every_kind_of_joint(name: str) -> None:
     """Any robot whose links are beams agrees with a frame of finite elements at its reference pose."""
     robot = with_beams(beamed(library_robot(name)), number=3)
     x = nacelle.reference_pose(robot)
-    found = nacelle.natural_frequencies(robot, x, modes=8).frequencies
+    found = nacelle.elastic.natural_frequencies(robot, x, modes=8).frequencies
     np.testing.assert_allclose(found, frame_frequencies(robot, x, 12, 8), rtol=3e-4)
 
 
@@ -74,9 +74,9 @@ def test_redundant_actuators() -> None:
     """Three actuators for two motions: locked, the robot has one constraint more than it needs."""
     robot = beamed(nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml"))
     x = nacelle.reference_pose(robot)
-    found = nacelle.natural_frequencies(robot, x, modes=8)
+    found = nacelle.elastic.natural_frequencies(robot, x, modes=8)
     np.testing.assert_allclose(found.frequencies, frame_frequencies(robot, x, 8, 8), rtol=1e-4)
-    assert nacelle.natural_frequencies(robot, x, locked=False).rigid == 2
+    assert nacelle.elastic.natural_frequencies(robot, x, locked=False).rigid == 2
 
 
 def turned(robot: Robot, seed: int) -> Robot:
@@ -116,8 +116,8 @@ def _seen(frames: dict[int, Pose], body: int, pose: Pose) -> Pose:
 def test_frames_of_any_orientation(name: str) -> None:
     robot = flexible_robot(name)
     x = nacelle.reference_pose(robot)
-    found = nacelle.natural_frequencies(robot, x).frequencies
-    other = nacelle.natural_frequencies(turned(robot, 3), x, planar=extended(robot).in_plane or None)
+    found = nacelle.elastic.natural_frequencies(robot, x).frequencies
+    other = nacelle.elastic.natural_frequencies(turned(robot, 3), x, planar=extended(robot).in_plane or None)
     np.testing.assert_allclose(other.frequencies, found, rtol=1e-8)
 
 
@@ -138,8 +138,8 @@ def test_robots_of_any_orientation() -> None:
     x = np.array([0.03, -0.02, 0.26])
     turn = rotation_rpy(np.array([0.0, 0.0, angle]))
     other = np.array([*(turn[:2, :2] @ x[:2]), x[2] + angle])
-    found = nacelle.natural_frequencies(rotated(robot, turn), other).frequencies
-    np.testing.assert_allclose(found, nacelle.natural_frequencies(robot, x).frequencies, rtol=1e-9)
+    found = nacelle.elastic.natural_frequencies(rotated(robot, turn), other).frequencies
+    np.testing.assert_allclose(found, nacelle.elastic.natural_frequencies(robot, x).frequencies, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -147,7 +147,9 @@ def test_robots_of_any_orientation_in_space() -> None:
     robot = beamed(library_robot("hexaglide"))
     turn = rotation_rpy(np.array([1.0, -0.6, 2.0]))
     turned_robot = rotated(robot, turn)
-    pairs = [(r, nacelle.natural_frequencies(r, nacelle.reference_pose(r))) for r in (robot, turned_robot)]
+    pairs = [
+        (r, nacelle.elastic.natural_frequencies(r, nacelle.reference_pose(r))) for r in (robot, turned_robot)
+    ]
     np.testing.assert_allclose(pairs[1][1].frequencies, pairs[0][1].frequencies, rtol=1e-8)
 
 
@@ -155,7 +157,9 @@ def test_frames_pinned_and_clamped_are_the_same_model() -> None:
     robot = flexible_robot("fivebar-flexible")
     x = [0.06, 0.25]
     pinned, clamped = (
-        nacelle.natural_frequencies(with_beams(robot, shapes="hermite", number=3, frame=frame), x).frequencies
+        nacelle.elastic.natural_frequencies(
+            with_beams(robot, shapes="hermite", number=3, frame=frame), x
+        ).frequencies
         for frame in ("pinned", "clamped")
     )
     np.testing.assert_allclose(pinned, clamped, rtol=1e-8)
@@ -164,16 +168,16 @@ def test_frames_pinned_and_clamped_are_the_same_model() -> None:
 def test_size_and_material() -> None:
     """A robot s times as large has frequencies 1/s times as high, one of 1e4 times the E 100 times."""
     robot, x = prrrp.robot_at(0.0, 0.25)
-    found = nacelle.natural_frequencies(robot, x)
+    found = nacelle.elastic.natural_frequencies(robot, x)
     for s in (1e-3, 1e3):
-        larger = nacelle.natural_frequencies(_scaled(robot, s), s * x)
+        larger = nacelle.elastic.natural_frequencies(_scaled(robot, s), s * x)
         np.testing.assert_allclose(larger.frequencies * s, found.frequencies, rtol=1e-9)
         np.testing.assert_allclose(larger.rank_gap[0], found.rank_gap[0], rtol=1e-9)
     bodies = [
         dataclasses.replace(b, material={**b.material, "E": 1e4 * b.material["E"]}) if b.material else b
         for b in robot.bodies
     ]
-    stiff = nacelle.natural_frequencies(dataclasses.replace(robot, bodies=tuple(bodies)), x)
+    stiff = nacelle.elastic.natural_frequencies(dataclasses.replace(robot, bodies=tuple(bodies)), x)
     np.testing.assert_allclose(stiff.frequencies, 100.0 * found.frequencies, rtol=1e-10)
 
 
@@ -204,7 +208,7 @@ def _scaled(robot: Robot, s: float) -> Robot:
 def test_free_actuators_and_masses() -> None:
     """Rigid motions are exact zeros; effective masses of all modes add up to what moves along a direction."""
     robot, x = prrrp.robot_at(0.0, 0.0)
-    free = nacelle.natural_frequencies(robot, x, locked=False)
+    free = nacelle.elastic.natural_frequencies(robot, x, locked=False)
     assert free.rigid == 2
     assert np.all(free.frequencies[:2] == 0.0)
     assert free.frequencies[2] > 28.0
@@ -213,7 +217,7 @@ def test_free_actuators_and_masses() -> None:
     M = free.model.M
     np.testing.assert_allclose(free.shapes.T @ M @ free.shapes, np.eye(8), atol=1e-9)
     np.testing.assert_allclose(free.strain_energy[:, 2:].sum(axis=0), 1.0, rtol=1e-9)
-    locked = nacelle.natural_frequencies(robot, x)
+    locked = nacelle.elastic.natural_frequencies(robot, x)
     assert locked.rigid == 0
     # The load at P vibrates in the fifth and sixth mode: nearly all of its 1 kg.
     np.testing.assert_allclose(locked.modal_mass[4:], 1.0, rtol=0.02)
@@ -234,7 +238,7 @@ def test_drives_with_springs_alone() -> None:
     ]
     sprung = dataclasses.replace(robot, joints=tuple(joints))
     x = np.array([0.05, 0.3])
-    found = nacelle.natural_frequencies(sprung, x)
+    found = nacelle.elastic.natural_frequencies(sprung, x)
     M = nacelle.mass_matrix(sprung, x)
     J = nacelle.jacobian(sprung, x).inverse
     values, vectors = np.linalg.eig(np.linalg.solve(M, k * J.T @ J))
@@ -252,22 +256,24 @@ def test_drives_with_springs_alone() -> None:
 def test_batches_and_poses_out_of_reach() -> None:
     robot, x = prrrp.robot_at(0.0, 0.0)
     batch = np.array([[x, [5.0, 0.0]], [x + 0.01, x]])
-    found = nacelle.natural_frequencies(robot, batch, modes=4)
+    found = nacelle.elastic.natural_frequencies(robot, batch, modes=4)
     assert found.frequencies.shape == (2, 2, 4)
     assert np.all(np.isnan(found.frequencies[0, 1]))
-    alone = nacelle.natural_frequencies(robot, x + 0.01, modes=4)
+    alone = nacelle.elastic.natural_frequencies(robot, x + 0.01, modes=4)
     np.testing.assert_allclose(found.frequencies[1, 0], alone.frequencies, rtol=1e-12)
     np.testing.assert_allclose(np.abs(found.displacement()[1, 0]), np.abs(alone.displacement()), atol=1e-9)
-    grid = nacelle.frequency_map(robot, {"x": (0.2, 0.41, 8), "z": (0.2, 0.3, 3)}, modes=2)
+    grid = nacelle.elastic.frequency_map(robot, {"x": (0.2, 0.41, 8), "z": (0.2, 0.3, 3)}, modes=2)
     assert grid.frequencies.shape == (8, 3, 2)
     np.testing.assert_array_equal(np.isnan(grid.frequencies[..., 0]), ~grid.grid.reachable)
     low, pose = grid.lowest()
-    np.testing.assert_allclose(nacelle.natural_frequencies(robot, pose).frequencies[0], low, rtol=1e-9)
+    np.testing.assert_allclose(
+        nacelle.elastic.natural_frequencies(robot, pose).frequencies[0], low, rtol=1e-9
+    )
 
 
 def test_robots_without_flexible_links_are_refused() -> None:
     robot = library_robot("delta")
     with pytest.raises(KinematicsError, match="no flexible link"):
-        nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
+        nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot))
     with pytest.raises(KinematicsError, match="must be above zero"):
-        nacelle.natural_frequencies(*prrrp.robot_at(0.0, 0.0), modes=0)
+        nacelle.elastic.natural_frequencies(*prrrp.robot_at(0.0, 0.0), modes=0)

@@ -53,22 +53,22 @@ def test_buckling_at_eulers_load() -> None:
     robot, x = loaded(-9.81)
     beam = robot.bodies[robot.body("leg1.2")].mass
     force = (1.0 + beam) * 9.81 / (2.0 * DIRECTION[1])
-    found = nacelle.buckling(robot, x)
+    found = nacelle.elastic.buckling(robot, x)
     # The axial force varies by the beams' own weight, 0.4 %: the middle counts.
     np.testing.assert_allclose(found.factors[:2], EULER / force, rtol=5e-3)
     assert found.near
     with pytest.raises(BucklingError, match=r"prrrp buckles under this load: .* at 0\.77") as error:
-        nacelle.static_deflection(robot, x)
+        nacelle.elastic.static_deflection(robot, x)
     assert error.value.factor == pytest.approx(found.factor)
     with pytest.raises(BucklingError):
-        nacelle.natural_frequencies(robot, x, gravity=True)
+        nacelle.elastic.natural_frequencies(robot, x, gravity=True)
     with pytest.warns(RuntimeWarning, match="near buckling"):
-        batch = nacelle.natural_frequencies(robot, np.stack([x, x]), gravity=True)
+        batch = nacelle.elastic.natural_frequencies(robot, np.stack([x, x]), gravity=True)
     assert np.all(np.isnan(batch.frequencies))
     # Pulled, it cannot buckle.
-    assert np.all(np.isinf(nacelle.buckling(loaded(9.81)[0], x).factors))
+    assert np.all(np.isinf(nacelle.elastic.buckling(loaded(9.81)[0], x).factors))
     with pytest.raises(KinematicsError, match="no load"):
-        nacelle.buckling(loaded(0.0)[0], x)
+        nacelle.elastic.buckling(loaded(0.0)[0], x)
 
 
 # ---- Compliance of two bars that meet at a point
@@ -78,14 +78,14 @@ def test_compliance_is_that_of_two_bars() -> None:
     robot, x = prrrp.robot_at(0.0, 0.0)
     bars = [DIRECTION, DIRECTION * [-1.0, 1.0]]
     K = sum(EA / BEAM * np.outer(u, u) for u in bars)
-    c = nacelle.compliance(robot, x)
+    c = nacelle.elastic.compliance(robot, x)
     np.testing.assert_allclose(c[np.ix_([0, 2], [0, 2])], np.linalg.inv(K), rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(np.delete(c, [0, 2], axis=0), 0.0, atol=1e-20)
-    batch = nacelle.compliance(robot, np.stack([x, [9.0, 9.0]]))
+    batch = nacelle.elastic.compliance(robot, np.stack([x, [9.0, 9.0]]))
     np.testing.assert_allclose(batch[0], c, atol=1e-15)
     assert np.all(np.isnan(batch[1]))
     push = {"P": np.array([3.0, 0.0, -2.0, 0.0, 0.0, 0.0])}
-    linear = nacelle.static_deflection(robot, x, external=push, nonlinear=False)
+    linear = nacelle.elastic.static_deflection(robot, x, external=push, nonlinear=False)
     np.testing.assert_allclose(linear.displacement(), c @ push["P"], atol=1e-15)
 
 
@@ -138,9 +138,9 @@ def test_large_deflections_stay_closed() -> None:
     robot = flexible_robot("fivebar-flexible")
     x = nacelle.reference_pose(robot)
     push = {robot.bodies[1].name: np.array([1.2, -1.8, 0.0, 0.0, 0.0, 0.0])}
-    found = nacelle.static_deflection(robot, x, gravity=False, external=push)
+    found = nacelle.elastic.static_deflection(robot, x, gravity=False, external=push)
     moved = found.displacement()[:2]
-    linear = nacelle.compliance(robot, x)[:2, :2] @ [1.2, -1.8]
+    linear = nacelle.elastic.compliance(robot, x)[:2, :2] @ [1.2, -1.8]
     assert np.linalg.norm(moved) > 0.01
     assert np.linalg.norm(moved - linear) > 0.01 * np.linalg.norm(linear)
     state = found.balances[()].state
@@ -157,7 +157,7 @@ def test_a_map_is_its_poses() -> None:
     found = frequency_map(robot, {"z": (z - 0.1, z + 0.1, 3)}, modes=2)
     assert found.frequencies.shape == (3, 2)
     for k, height in enumerate((z - 0.1, z, z + 0.1)):
-        alone = nacelle.natural_frequencies(robot, [x, height], modes=2)
+        alone = nacelle.elastic.natural_frequencies(robot, [x, height], modes=2)
         np.testing.assert_allclose(found.frequencies[k], alone.frequencies, rtol=1e-9)
     lowest, pose = found.lowest(1)
     assert lowest == np.nanmin(found.frequencies[:, 1])
@@ -211,7 +211,7 @@ def test_places() -> None:
 def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:
     """Twists are those of `displacement`; the free ends of both distal links stay at the nacelle's point."""
     robot = nacelle.load("fivebar-flexible")
-    modes = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot))
+    modes = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot))
     shape = ModeShape(modes, 0)
     np.testing.assert_allclose(shape.twist(1), modes.displacement()[:, 0], atol=1e-10)
     factor = shape.factor(0.01)
@@ -253,8 +253,8 @@ def test_places_of_pattern(make: Callable[[], Robot]) -> None:
 
 def test_slow_wrenches_meet_the_compliance() -> None:
     robot, x = prrrp.robot_at(0.0, 0.25)
-    slow = nacelle.frequency_response(robot, x, [1e-3], source="P")
-    np.testing.assert_allclose(slow.response[0], nacelle.compliance(robot, x), atol=1e-14)
+    slow = nacelle.elastic.frequency_response(robot, x, [1e-3], source="P")
+    np.testing.assert_allclose(slow.response[0], nacelle.elastic.compliance(robot, x), atol=1e-14)
     assert slow.inputs == ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
@@ -262,7 +262,7 @@ def test_slow_forces_of_actuators_move_the_rigid_robot() -> None:
     """Far below the first mode x = -M^-1 J_r^-T tau / w^2 with the rigid robot's mass matrix."""
     robot, x = prrrp.robot_at(0.0, 0.25)
     w = 2.0 * np.pi * 0.01
-    slow = nacelle.frequency_response(robot, x, [0.01]).response[0]
+    slow = nacelle.elastic.frequency_response(robot, x, [0.01]).response[0]
     J = nacelle.jacobian(robot, x).inverse
     rigid = -np.linalg.solve(nacelle.mass_matrix(robot, x), J.T) / w**2
     np.testing.assert_allclose(slow[[0, 2]], rigid, rtol=1e-5)
@@ -278,11 +278,11 @@ def test_it_is_the_sum_of_the_modes() -> None:
         for b in robot.bodies
     ]
     robot = dataclasses.replace(robot, bodies=tuple(bodies))
-    modes = nacelle.natural_frequencies(robot, x)
+    modes = nacelle.elastic.natural_frequencies(robot, x)
     w_k = 2.0 * np.pi * modes.frequencies
     np.testing.assert_allclose(modes.damping, 1e-5 * w_k / 2.0, rtol=1e-6)
     grid = np.array([10.0, modes.frequencies[4], 300.0])
-    found = nacelle.frequency_response(robot, x, grid, source="P").response
+    found = nacelle.elastic.frequency_response(robot, x, grid, source="P").response
     phi = modes.displacement()
     w = 2.0 * np.pi * grid[:, None]
     gain = 1.0 / (w_k**2 - w**2 + 2j * modes.damping * w_k * w)
@@ -292,9 +292,9 @@ def test_it_is_the_sum_of_the_modes() -> None:
 def test_wrong_frequencies_are_refused() -> None:
     robot, x = prrrp.robot_at(0.0, 0.0)
     with pytest.raises(KinematicsError, match="above zero"):
-        nacelle.frequency_response(robot, x, [0.0])
+        nacelle.elastic.frequency_response(robot, x, [0.0])
     with pytest.raises(KinematicsError, match="no body or tool"):
-        nacelle.frequency_response(robot, x, [1.0], tool="gripper")
+        nacelle.elastic.frequency_response(robot, x, [1.0], tool="gripper")
 
 
 # ---- A robot moved by small rates: its frames move as their Jacobians say
@@ -355,12 +355,12 @@ def test_deflection_and_forces_in_space() -> None:
     robot = flexible_robot("delta-flexible")
     x = np.array([0.1, -0.15, -0.65])
     push = {"flange": np.array([0.2, -0.1, 0.3, 0.01, 0.0, 0.02])}
-    c = nacelle.compliance(robot, x, tool="flange")
+    c = nacelle.elastic.compliance(robot, x, tool="flange")
     small = {"flange": 1e-4 * push["flange"]}
-    found = nacelle.static_deflection(robot, x, gravity=False, external=small)
+    found = nacelle.elastic.static_deflection(robot, x, gravity=False, external=small)
     np.testing.assert_allclose(found.displacement("flange"), c @ small["flange"], rtol=1e-3, atol=1e-10)
-    linear = nacelle.static_deflection(robot, x, external=push, nonlinear=False)
-    rigid = nacelle.equilibrium(robot, x, external=push)
+    linear = nacelle.elastic.static_deflection(robot, x, external=push, nonlinear=False)
+    rigid = nacelle.dynamics.equilibrium(robot, x, external=push)
     np.testing.assert_allclose(linear.force, rigid, rtol=1e-9)
     assert linear.factor > 1.25
 
@@ -379,8 +379,8 @@ def test_loaded_frequencies(g: float) -> None:
             ),
         )
     stiffer = 10.0 if g < -9.0 else 1.0
-    unloaded = nacelle.natural_frequencies(robot, x)
-    found = nacelle.natural_frequencies(robot, x, gravity=True)
+    unloaded = nacelle.elastic.natural_frequencies(robot, x)
+    found = nacelle.elastic.natural_frequencies(robot, x, gravity=True)
     force = 1.00448 * g / (2.0 * DIRECTION[1])
     factors = [math.sqrt(1.0 + force / (EULER * stiffer * k**2)) for k in (1, 1, 2, 2)]
     order = np.argsort(unloaded.frequencies)
@@ -393,7 +393,7 @@ def test_loaded_frequencies(g: float) -> None:
 def test_near_buckling_warns() -> None:
     robot, x = loaded(-0.77 * 9.81 / 1.1)
     with pytest.warns(RuntimeWarning, match="near buckling"):
-        found = nacelle.static_deflection(robot, x)
+        found = nacelle.elastic.static_deflection(robot, x)
     assert found.near_buckling
     assert 1.0 < found.factor < 1.25
 

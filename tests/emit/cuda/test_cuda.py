@@ -197,7 +197,7 @@ def test_source() -> None:
 
 
 def test_options_of_the_device_are_no_options_of_the_processor() -> None:
-    with pytest.raises(nacelle.CompileError, match="precision and ieee are for target='cuda'"):
+    with pytest.raises(nacelle.errors.CompileError, match="precision and ieee are for target='cuda'"):
         nacelle.compile(lambda x: x, inputs={"x": ()}, precision="float")
 
 

@@ -120,13 +120,13 @@ def test_nothing_is_replaced_or_half_written(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     beside = tmp_path / "a.yaml"
     beside.write_text("mine")
-    with pytest.raises(nacelle.ExportError, match=r"a\.yaml is there already"):
+    with pytest.raises(nacelle.errors.ExportError, match=r"a\.yaml is there already"):
         nacelle.export_robot(robot, "urdf", out=tmp_path / "a.urdf")
-    with pytest.raises(nacelle.ExportError, match="beside the robot"):
+    with pytest.raises(nacelle.errors.ExportError, match="beside the robot"):
         nacelle.export_robot(robot, "urdf", out=tmp_path / "b.yaml")
-    with pytest.raises(nacelle.ExportError, match="there is no folder"):
+    with pytest.raises(nacelle.errors.ExportError, match="there is no folder"):
         nacelle.export_robot(robot, "mjcf", out=tmp_path / "c" / "d.xml")
-    with pytest.raises(nacelle.ExportError, match="did you mean 'mjcf'"):
+    with pytest.raises(nacelle.errors.ExportError, match="did you mean 'mjcf'"):
         nacelle.export_robot(robot, "mjfc", out=tmp_path / "e.xml")
     assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
     assert beside.read_text() == "mine"
@@ -136,7 +136,7 @@ def test_nothing_is_replaced_or_half_written(tmp_path: Path) -> None:
 
 def test_one_list_of_formats() -> None:
     assert tuple(_WRITERS) == ROBOT_TARGETS
-    with pytest.raises(nacelle.ExportError, match="export_robot writes it"):
+    with pytest.raises(nacelle.errors.ExportError, match="export_robot writes it"):
         nacelle.export(library_robot("fivebar"), "inverse_dynamics", out="x", target="mjcf")
 
 

@@ -53,7 +53,7 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(nacelle.ExportError, match=message):
+    with pytest.raises(nacelle.errors.ExportError, match=message):
         nacelle.export(library_robot("fivebar"), out=tmp_path / "p", **options)
 
 
@@ -61,7 +61,7 @@ def test_what_is_refused(tmp_path: Path, options: dict, message: str) -> None:
 def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     other = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")
-    with pytest.raises(nacelle.ExportError, match="two packages"):
+    with pytest.raises(nacelle.errors.ExportError, match="two packages"):
         nacelle.export(robot, out=tmp_path / "p", controller=controller(other, "sj", bandwidth=10.0))
 
 

@@ -140,7 +140,7 @@ def test_quaternions_of_any_length_are_made_unit_in_c(size: float, tmp_path: Pat
 STEP, UNTIL = 1e-3, 0.02
 
 
-def _simulated(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.Simulation:
+def _simulated(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
     plant = RigidPlant(library_robot(name), smooth=SMOOTH)
     return nacelle.simulate(plant, x0, v0, force, until=UNTIL, method="rk4", step=STEP, events={})
 

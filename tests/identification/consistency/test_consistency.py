@@ -71,7 +71,7 @@ def test_the_library_is_consistent(name):
 
 def _with(name, changes):
     robot = library_robot(name)
-    own = nacelle.linear_parameters(robot)
+    own = nacelle.dynamics.linear_parameters(robot)
     values = own.values.copy()
     for key, value in changes.items():
         values[own.names.index(key)] = value
@@ -117,8 +117,8 @@ def test_what_cannot_be(robot, changes, place, words):
 
 def test_an_impossible_payload():
     robot = with_payload(library_robot("delta"), 0.5)
-    values = nacelle.linear_parameters(robot).values.copy()
-    values[nacelle.linear_parameters(robot).names.index("payload.payload.m")] = -0.5
+    values = nacelle.dynamics.linear_parameters(robot).values.copy()
+    values[nacelle.dynamics.linear_parameters(robot).names.index("payload.payload.m")] = -0.5
     assert list(consistency_faults(robot, values)) == ["payload.payload"]
 
 
@@ -142,13 +142,13 @@ def test_a_file_that_is_read_as_the_same_robot(tmp_path):
     assert check.errors == ()
     assert check.robot.hash == moved.hash
     assert check.robot.name == "my-delta"
-    assert np.allclose(nacelle.linear_parameters(check.robot).values, result.values, rtol=1e-12)
+    assert np.allclose(nacelle.dynamics.linear_parameters(check.robot).values, result.values, rtol=1e-12)
     # All but the identified numbers is as before.
     assert np.allclose(moved.payload[0].inertia, robot.payload[0].inertia, rtol=1e-14, atol=0.0)
     assert np.array_equal(moved.parameter_vector("geometry"), robot.parameter_vector("geometry"))
     assert [joint.limits for joint in moved.joints] == [joint.limits for joint in robot.joints]
     assert moved.actuators == robot.actuators
-    assert nacelle.linear_parameters(moved).names == nacelle.linear_parameters(robot).names
+    assert nacelle.dynamics.linear_parameters(moved).names == nacelle.dynamics.linear_parameters(robot).names
     # Its forces are those of the base parameters.
     force = nacelle.inverse_dynamics(moved, data.x[:5]).force
     Y = nacelle.regressor(robot, data.x[:5], parameters=data.base).Y
@@ -159,7 +159,7 @@ def test_a_file_that_is_read_as_the_same_robot(tmp_path):
 
 def test_an_impossible_robot_is_refused():
     robot = library_robot("fivebar")
-    values = nacelle.linear_parameters(robot).values.copy()
+    values = nacelle.dynamics.linear_parameters(robot).values.copy()
     values[10] = -1.0
     with pytest.raises(IdentificationError, match=r"left.proximal: the mass is negative.*Lift the estimate"):
         identified_robot(robot, values)
@@ -169,10 +169,10 @@ def test_an_impossible_robot_is_refused():
 
 def test_nothing_is_written_that_the_format_refuses(tmp_path):
     robot = library_robot("fivebar")
-    values = nacelle.linear_parameters(robot).values.copy()
+    values = nacelle.dynamics.linear_parameters(robot).values.copy()
     values[10] = -1.0
     with pytest.raises(IdentificationError, match="would be refused"):
-        write_identified(nacelle.with_linear_parameters(robot, values), tmp_path / "robot.yaml")
+        write_identified(nacelle.dynamics.with_linear_parameters(robot, values), tmp_path / "robot.yaml")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,8 +180,8 @@ def test_a_preload_without_stiffness():
     robot = library_robot("fivebar")
     sprung = dataclasses.replace(robot.joints[0], springs=(Spring(2.0, 0.1),))
     robot = dataclasses.replace(robot, joints=(sprung, *robot.joints[1:]))
-    names = nacelle.linear_parameters(robot).names
-    values = nacelle.linear_parameters(robot).values.copy()
+    names = nacelle.dynamics.linear_parameters(robot).names
+    values = nacelle.dynamics.linear_parameters(robot).values.copy()
     values[next(k for k, name in enumerate(names) if name.endswith(".stiffness"))] = 0.0
     with pytest.raises(IdentificationError, match="a spring without stiffness has no rest"):
         identified_robot(robot, values)

@@ -59,7 +59,7 @@ def test_feasible_by_eigenvalues():
     """Every body keeps its margin of the description, by eigenvalues of P - e P_c."""
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
     result = _result(data, margin=0.02)
-    described = nacelle.linear_parameters(data.base.robot).values
+    described = nacelle.dynamics.linear_parameters(data.base.robot).values
     for k in range(1, 5):
         P, P_c = (pseudo_inertia(values[10 * k : 10 * k + 10]) for values in (result.values, described))
         L = np.linalg.inv(np.linalg.cholesky(P_c))
@@ -72,7 +72,7 @@ def _objective(data, values, weight):
     base = data.base
     z = values[[group[0] for group in base.choice.groups()]]
     total = np.sum((data.root @ (base.K @ z - data.beta)) ** 2)
-    described = nacelle.linear_parameters(base.robot)
+    described = nacelle.dynamics.linear_parameters(base.robot)
     for k, body in enumerate(base.robot.bodies[1:]):
         if not body.massless:
             P_c = pseudo_inertia(described.values[10 * k : 10 * k + 10])
@@ -88,14 +88,16 @@ def test_another_solver_comes_no_nearer():
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
     base = data.base
     result = _result(data)
-    described = nacelle.linear_parameters(base.robot).values
+    described = nacelle.dynamics.linear_parameters(base.robot).values
     bodies = range(1, 5)
     factors = [np.linalg.cholesky(pseudo_inertia(described[10 * k : 10 * k + 10])) for k in bodies]
     lower = np.tril_indices(4)
     places = np.array([group[0] for group in base.choice.groups()])
     first = 10 * 5
 
-    rotor = np.array(["rotor" in name for name in nacelle.linear_parameters(base.robot).names[first:]])
+    rotor = np.array(
+        ["rotor" in name for name in nacelle.dynamics.linear_parameters(base.robot).names[first:]]
+    )
 
     def from_matrices(q):
         """All linear parameters from normalised pseudo-inertias and other parameters over the described."""
@@ -201,7 +203,7 @@ def _scaled(robot, length, mass):
         robot.parameter_vector() * np.array([factor(name) for name in robot.parameter_names()])
     )
     at = robot.reference._replace(p=length * robot.reference.p)
-    names = nacelle.linear_parameters(robot).names
+    names = nacelle.dynamics.linear_parameters(robot).names
     return dataclasses.replace(moved, reference=at), np.array([factor(name) for name in names])
 
 
@@ -220,7 +222,7 @@ def test_scale_does_not_matter(name, log_length, log_mass):
     own = factors[[base.choice.groups()[k][0] for k in base.kept]]
     other = consistent_parameters(base, data.beta * own, data.root / own)
     assert other.distance == pytest.approx(result.distance, rel=1e-4)
-    unit = np.abs(nacelle.linear_parameters(robot).values)
+    unit = np.abs(nacelle.dynamics.linear_parameters(robot).values)
     by_body = unit[: 10 * (len(robot.bodies) - 1)].reshape(-1, 10)
     unit[: by_body.size] = np.repeat(by_body[:, :1], 10, axis=1).ravel()  # kg, of lengths below a metre
     assert np.all(np.abs(other.values / factors - result.values) <= 2e-3 * unit)
@@ -242,7 +244,7 @@ def test_closest_to_the_description_where_nothing_is_known():
     robot = library_robot("delta")
     base = nacelle.base_parameters(robot)
     result = consistent_parameters(base, base.values * 0.0, np.zeros((1, len(base))))
-    assert np.allclose(result.values, nacelle.linear_parameters(robot).values, rtol=1e-5, atol=1e-9)
+    assert np.allclose(result.values, nacelle.dynamics.linear_parameters(robot).values, rtol=1e-5, atol=1e-9)
     assert result.distance == 0.0
     assert np.all(np.isinf(result.sigma))
     assert np.all(result.moved == 0.0)
@@ -251,8 +253,8 @@ def test_closest_to_the_description_where_nothing_is_known():
 def test_what_the_forces_do_not_show_is_that_of_the_prior():
     """With an exact estimate of another robot the result is as close to the prior as the truth, or closer."""
     robot = library_robot("fivebar")
-    values = nacelle.linear_parameters(robot).values
-    heavier = nacelle.with_linear_parameters(robot, 1.2 * values)
+    values = nacelle.dynamics.linear_parameters(robot).values
+    heavier = nacelle.dynamics.with_linear_parameters(robot, 1.2 * values)
     data = noisy_estimate(robot, truth=heavier, noise=1e-4)
     near, far = _result(data), _result(data, prior=heavier)
     for result in (near, far):
@@ -268,7 +270,7 @@ def test_lifting_by_a_covariance():
     assert by_covariance.distance == pytest.approx(by_root.distance, rel=1e-4)
     assert np.allclose(by_covariance.moved, by_root.moved, atol=1e-3)
     assert np.allclose(by_root.sigma, np.sqrt(np.diag(data.covariance)))
-    assert by_root.names == nacelle.linear_parameters(data.base.robot).names
+    assert by_root.names == nacelle.dynamics.linear_parameters(data.base.robot).names
 
 
 @pytest.mark.slow

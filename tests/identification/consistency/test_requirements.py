@@ -99,7 +99,7 @@ def test_a_lamina_without_data_stays_one():
     robot = _delta([0.0006, 0.0006, 0.0012], [0.0, 0.0024, 0.0024])
     base = nacelle.base_parameters(robot)
     result = consistent_parameters(base, base.values, 1e3 * np.diag(1.0 / (np.abs(base.values) + 1e-3)))
-    assert np.allclose(result.values, nacelle.linear_parameters(robot).values, atol=1e-8)
+    assert np.allclose(result.values, nacelle.dynamics.linear_parameters(robot).values, atol=1e-8)
     assert result.active == ()
 
 

@@ -157,8 +157,8 @@ def test_it_is_that_of_the_robot() -> None:
     (samples,) = prepare(run.measurement)
     first = int(np.argmin(np.abs(run.time - samples.time[0])))
     places = slice(first, first + len(samples))
-    rates = nacelle.joint_motion(run.robot, samples.motion.x, samples.motion.v).actuators[1]
-    true = nacelle.joint_motion(run.true, run.x[places], run.v[places]).actuators[1]
+    rates = nacelle.kinematics.joint_motion(run.robot, samples.motion.x, samples.motion.v).actuators[1]
+    true = nacelle.kinematics.joint_motion(run.true, run.x[places], run.v[places]).actuators[1]
     left = np.sqrt(np.mean((rates - true)[samples.used] ** 2, axis=0))
     assert np.all(samples.vibration > 0.03)
     assert np.all(left < 0.4 * samples.vibration)
@@ -231,7 +231,7 @@ def robot_of(name: str) -> nacelle.Robot:
 
 def actuators_along(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Coordinates, rates and accelerations of the actuators, from the model of the joints."""
-    motion = nacelle.joint_motion(robot, x, v, a)
+    motion = nacelle.kinematics.joint_motion(robot, x, v, a)
     _, rates, accelerations = motion.actuators
     return np.asarray(nacelle.inverse_kinematics(robot, x).actuators), rates, accelerations
 

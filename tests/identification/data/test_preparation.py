@@ -121,7 +121,7 @@ def at_times(whole: ExactRun, path: Trajectory, times: Array) -> tuple[Array, Ar
 
 
 @cache
-def smooth_run() -> tuple[ExactRun, Trajectory, nacelle.BaseParameters]:
+def smooth_run() -> tuple[ExactRun, Trajectory, nacelle.dynamics.BaseParameters]:
     """A run without dry friction: forces have no jumps, so that they can be interpolated."""
     robot = without_coulomb(library_robot("fivebar"))
     path = fourier(robot, 0.05)
@@ -209,7 +209,7 @@ def test_several_runs() -> None:
 @pytest.mark.slow
 def test_slow_samples_of_dry_friction_do_not_count() -> None:
     (samples,) = prepare(run().measurement, Preparation(rest=0.05))
-    rates = nacelle.joint_motion(samples.robot, samples.motion.x, samples.motion.v).actuators[1]
+    rates = nacelle.kinematics.joint_motion(samples.robot, samples.motion.x, samples.motion.v).actuators[1]
     slow = np.any(np.abs(rates) < 0.049, axis=1)
     assert np.any(slow)
     assert not np.any(samples.used & slow)

@@ -39,7 +39,9 @@ def test_a_robot_like_its_model_follows() -> None:
     robot = library_robot("fivebar")
     t = np.arange(400) / 1000.0
     A = 0.01 * np.ones((1, 2))
-    circle = nacelle.Fourier(nacelle.reference_pose(robot), A, -A, motion=robot.motion, frequency=2.5)
+    circle = nacelle.trajectory.Fourier(
+        nacelle.reference_pose(robot), A, -A, motion=robot.motion, frequency=2.5
+    )
     sample = circle(t)
     reference = NacelleMotion(*sample, np.ones(400, dtype=bool))
     made = closed_loop_motion(robot, robot, Samples(reference, 1000.0), JointServo(bandwidth=20.0))

@@ -84,7 +84,7 @@ def test_files_that_are_none(tmp_path):
 def test_tables_have_the_motion(tmp_path):
     result = quick_excitation()
     result.to_csv(tmp_path / "motion.csv", rate=200.0)
-    read = nacelle.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
+    read = nacelle.trajectory.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
     assert np.allclose(read.points, result.sample(200.0)[1].x)
 
 
@@ -155,7 +155,7 @@ def test_limited_values_are_those_of_the_kinematics(name):
     values = problem.limited(problem.samples(problem.coefficients(z), T))
     assert values.shape[-1] == limited_count(robot)
     state = public_states(problem, z, T)
-    q, rate, acceleration = nacelle.joint_motion(robot, *state).actuators
+    q, rate, acceleration = nacelle.kinematics.joint_motion(robot, *state).actuators
     m = len(robot.actuators)
     assert np.allclose(values[:, :m], rate, rtol=1e-9, atol=1e-9 * np.max(np.abs(rate)))
     assert np.allclose(
@@ -313,7 +313,7 @@ def test_splines_without_rotations_are_b_splines():
     made = functions("bspline", 1.2, 4)
     Z = np.random.default_rng(2).normal(size=(8, 2))
     path = made.trajectory(np.array([0.3, 0.4]), Z, PLANE)
-    same = nacelle.BSpline(
+    same = nacelle.trajectory.BSpline(
         np.array([0.3, 0.4]) + Z, motion=PLANE, degree=5, duration=1.2, rest=True, interpolate=False
     )
     t = np.linspace(0.0, 1.2, 31)

@@ -15,17 +15,17 @@ from support.excitation import QUICK, quick_excitation
 from support.library import library_robot
 
 
-def _within_limits(result: nacelle.Excitation) -> None:
+def _within_limits(result: nacelle.identification.Excitation) -> None:
     """All limits, by the public API alone, at times that the optimiser has not seen."""
     robot, made = result.robot, result.limits
     t, _ = result.trajectory.sample(n=1733)
-    state = nacelle.along(robot, result.trajectory, t)
+    state = nacelle.trajectory.along(robot, result.trajectory, t)
     dynamics = nacelle.inverse_dynamics(robot, *state)
     assert not np.any(failed(dynamics.flags))
     assert not np.any(nacelle.inverse_kinematics(robot, state.x).flags)
     slack = 1.0 + 2e-3
     assert np.all(np.abs(dynamics.force) <= slack * made.force)
-    _, rate, acceleration = nacelle.joint_motion(robot, *state).actuators
+    _, rate, acceleration = nacelle.kinematics.joint_motion(robot, *state).actuators
     assert np.all(np.abs(rate) <= slack * made.speed)
     assert np.all(np.abs(acceleration) <= slack * made.acceleration)
     # The Frobenius norm is above the 2-norm, so its inverse condition is below.
@@ -50,7 +50,7 @@ def test_the_condition_is_that_of_the_regressor():
     """Of the rows that the public regressor gives along the motion, in the units of the parameters."""
     result = quick_excitation()
     t = result.trajectory.duration * (np.arange(192) + 0.5) / 192
-    state = nacelle.along(result.robot, result.trajectory, t)
+    state = nacelle.trajectory.along(result.robot, result.trajectory, t)
     smooth = 0.01 * float(np.min(result.limits.speed))
     Y = nacelle.regressor(result.robot, *state, smooth=smooth, parameters=result.base).Y
     R = (Y / (0.01 * result.limits.force[:, None]) * result.columns).reshape(-1, len(result.base))
@@ -58,7 +58,7 @@ def test_the_condition_is_that_of_the_regressor():
     assert np.linalg.slogdet(R.T @ R / 192)[1] == pytest.approx(result.log_det, rel=1e-8)
 
 
-def _best_of_random(result: nacelle.Excitation, count: int, **options) -> float:
+def _best_of_random(result: nacelle.identification.Excitation, count: int, **options) -> float:
     """The best condition of random motions of the same kind in the same limits, columns as in the result."""
     problem = excitation_problem(result.robot, result.base, result.limits, **options)
     drawn = optimise.random_motions(problem, count, seed=99)
@@ -82,7 +82,7 @@ def test_fivebar_is_a_third_of_the_best_of_random_motions():
     ],
 )
 def test_a_third_of_the_best_of_1000_random_motions(name):
-    result = nacelle.excite(library_robot(name))
+    result = nacelle.identification.excite(library_robot(name))
     assert result.ok
     _within_limits(result)
     assert result.condition <= _best_of_random(result, 1000) / 3.0
@@ -98,7 +98,7 @@ def test_the_determinant_grows():
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_motion():
     first = quick_excitation()
-    again = nacelle.excite(library_robot("fivebar"), **QUICK)
+    again = nacelle.identification.excite(library_robot("fivebar"), **QUICK)
     other = quick_excitation(seed=1)
     assert again.parts[0].record == first.parts[0].record
     assert other.parts[0].record != first.parts[0].record
@@ -130,7 +130,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
         return evaluate(self, *arguments)
 
     monkeypatch.setattr(Design, "evaluate", interrupted)
-    result = nacelle.excite(library_robot("fivebar"), **QUICK)
+    result = nacelle.identification.excite(library_robot("fivebar"), **QUICK)
     assert result.status == "interrupted"
     assert "best motion so far" in result.message
     assert result.ok
@@ -160,7 +160,7 @@ def test_tighter_limits_are_kept():
 )
 def test_impossible_options(options, words):
     with pytest.raises(IdentificationError, match=words):
-        nacelle.excite(library_robot("fivebar"), **options)
+        nacelle.identification.excite(library_robot("fivebar"), **options)
 
 
 def test_columns_of_the_result_make_random_motions_of_length_one():

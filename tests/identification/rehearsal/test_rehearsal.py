@@ -44,7 +44,7 @@ def excitation(
     """A Fourier series of three harmonics about the reference pose, `size` in m and rad."""
     rng = np.random.default_rng(4)
     a, b = size * rng.normal(size=(2, 3, robot.motion.n)) / np.arange(1, 4)[:, None]
-    return nacelle.Fourier(
+    return nacelle.trajectory.Fourier(
         nacelle.reference_pose(robot), a, b, motion=robot.motion, frequency=frequency, duration=duration
     )
 
@@ -53,9 +53,9 @@ def excitation(
 def without_coulomb(name: str) -> nacelle.Robot:
     """A robot of the library with viscous friction alone, whose motion is smooth."""
     robot = library_robot(name)
-    parameters = nacelle.linear_parameters(robot)
+    parameters = nacelle.dynamics.linear_parameters(robot)
     keep = [not label.endswith((".coulomb", ".stribeck")) for label in parameters.names]
-    return nacelle.with_linear_parameters(robot, parameters.values * np.array(keep, dtype=float))
+    return nacelle.dynamics.with_linear_parameters(robot, parameters.values * np.array(keep, dtype=float))
 
 
 def ideal(robot: nacelle.Robot, trajectory: Trajectory, **options: Any) -> Any:
@@ -65,7 +65,9 @@ def ideal(robot: nacelle.Robot, trajectory: Trajectory, **options: Any) -> Any:
 def actuator_jacobian(robot: nacelle.Robot, x: Array) -> Array:
     """Rates of the actuators from the reduced twist (N, actuators, n)."""
     twists = np.eye(robot.motion.n)
-    columns = [nacelle.joint_motion(robot, x, np.tile(v, (len(x), 1))).actuators[1] for v in twists]
+    columns = [
+        nacelle.kinematics.joint_motion(robot, x, np.tile(v, (len(x), 1))).actuators[1] for v in twists
+    ]
     return np.stack(columns, axis=-1)
 
 
@@ -336,7 +338,7 @@ ROBOT = library_robot("fivebar")
 
 A = 0.02 * np.ones((1, 2))
 
-CIRCLE = nacelle.Fourier(
+CIRCLE = nacelle.trajectory.Fourier(
     nacelle.reference_pose(ROBOT), A, -A, motion=ROBOT.motion, frequency=2.0, duration=0.5
 )
 
@@ -349,7 +351,7 @@ def test_reference_is_that_of_the_model() -> None:
     between = CIRCLE(np.minimum(time + 0.005, 0.5))
     np.testing.assert_allclose(found.force, nacelle.inverse_dynamics(ROBOT, *between).force, rtol=1e-10)
     # Kinetic energy is the same by either mass matrix.
-    rates = nacelle.joint_motion(ROBOT, sample.x, sample.v).actuators[1]
+    rates = nacelle.kinematics.joint_motion(ROBOT, sample.x, sample.v).actuators[1]
     M = nacelle.mass_matrix(ROBOT, sample.x)
     np.testing.assert_allclose(
         np.einsum("ki,kij,kj->k", rates, found.inertia, rates),
@@ -405,9 +407,9 @@ def test_encoders_count_parts_of_a_turn_of_the_motor() -> None:
 def test_stribeck_is_a_part_of_coulomb() -> None:
     """Where it does not fall off it is more of it, and far beyond its rate there is none."""
     robot = library_robot("fivebar")
-    parameters = nacelle.linear_parameters(robot)
+    parameters = nacelle.dynamics.linear_parameters(robot)
     factors = np.array([1.5 if name.endswith(".coulomb") else 1.0 for name in parameters.names])
-    stronger = nacelle.with_linear_parameters(robot, parameters.values * factors)
+    stronger = nacelle.dynamics.with_linear_parameters(robot, parameters.values * factors)
     state = nacelle.reference_pose(robot), np.array([0.4, -0.3])
     for rate, like in ((1e6, stronger), (1e-3, robot)):
         force = nacelle.inverse_dynamics(with_stribeck(robot, 0.5, rate), *state).force

@@ -131,7 +131,9 @@ def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
     assert not set(names) & set(robot.motion.coordinates)
     if not names:
         assert (
-            nacelle.dependent_coordinates(nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)))
+            nacelle.kinematics.dependent_coordinates(
+                nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
+            )
             == {}
         )
         return
@@ -139,7 +141,7 @@ def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
     rng = np.random.default_rng(5)
     x = nacelle.reference_pose(robot) + rng.uniform(-0.02, 0.02, (5, robot.motion.n))
     found = nacelle.inverse_kinematics(robot, x)
-    dependent = nacelle.dependent_coordinates(found)
+    dependent = nacelle.kinematics.dependent_coordinates(found)
     assert tuple(dependent) == names
     for k in range(len(x)):
         R, p = found.bodies.R[k, 1], found.bodies.p[k, 1]
@@ -155,12 +157,12 @@ def test_the_same_from_the_actuators_and_in_gaps() -> None:
     robot = nacelle.load("3rps")
     x = nacelle.reference_pose(robot) + np.array([[0.01, 0.1, 0.05], [0, 0, 0], [np.nan, 0, 0]])
     found = nacelle.inverse_kinematics(robot, x)
-    first = nacelle.dependent_coordinates(found)
-    second = nacelle.dependent_coordinates(nacelle.forward_kinematics(robot, found.actuators))
+    first = nacelle.kinematics.dependent_coordinates(found)
+    second = nacelle.kinematics.dependent_coordinates(nacelle.forward_kinematics(robot, found.actuators))
     for name, values in first.items():
         assert np.isfinite(values).tolist() == [True, True, False]
         np.testing.assert_allclose(second[name], values, atol=1e-9)
-    single = nacelle.dependent_coordinates(nacelle.inverse_kinematics(robot, x[0]))
+    single = nacelle.kinematics.dependent_coordinates(nacelle.inverse_kinematics(robot, x[0]))
     assert {name: float(value) for name, value in single.items()} == pytest.approx(
         {name: float(values[0]) for name, values in first.items()}, abs=1e-12
     )
@@ -183,7 +185,7 @@ def test_tolerances_of_a_leg_keep_the_branch_of_the_guess(seed: int) -> None:
 
 
 def test_what_nothing_drives_is_named() -> None:
-    m = nacelle.mobility(mechanism("carriage"))
+    m = nacelle.kinematics.mobility(mechanism("carriage"))
     assert m.is_underactuated
     assert m.unfelt
     assert m.undriven == ("pendulum.swing",)

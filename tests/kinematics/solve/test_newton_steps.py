@@ -205,7 +205,7 @@ def test_every_function_sees_a_flat_loop() -> None:
     robot, v = leg.robot, np.array([0.1, -0.2])
     calls = {
         "kinematics": lambda x: nacelle.inverse_kinematics(robot, x, limits=False),
-        "motion": lambda x: nacelle.joint_motion(robot, x, v, v),
+        "motion": lambda x: nacelle.kinematics.joint_motion(robot, x, v, v),
         "inverse": lambda x: nacelle.inverse_dynamics(robot, x, v, v),
         "forward": lambda x: nacelle.forward_dynamics(robot, x, v, v),
     }
@@ -228,7 +228,7 @@ def test_a_run_ends_before_a_flat_loop() -> None:
     # The knee alone turns, fast, towards where the loop is flat.
     angle = HIP + leg.knee
     across = leg.shank * np.array([-np.sin(angle), np.cos(angle)]) * np.sign(bent - leg.knee)
-    free = nacelle.RigidPlant(robot, friction=False)
+    free = nacelle.simulation.RigidPlant(robot, friction=False)
     run = nacelle.simulate(free, start, 20.0 * across, np.zeros(2), until=2.0, method="dop853")
     assert run.status == "event"
     assert "singularity" in run.message

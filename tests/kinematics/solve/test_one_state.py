@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "gravity_forces": lambda robot, x, v, tau, **o: nacelle.gravity_forces(robot, x, **o),
     "kinetic_energy": lambda robot, x, v, tau, **o: nacelle.kinetic_energy(robot, x, v, **o),
     "potential_energy": lambda robot, x, v, tau, **o: nacelle.potential_energy(robot, x, **o),
-    "dissipation": lambda robot, x, v, tau, **o: nacelle.dissipation(robot, x, v, **o),
+    "dissipation": lambda robot, x, v, tau, **o: nacelle.dynamics.dissipation(robot, x, v, **o),
 }
 # All of them on small robots, one in closed form and one by iteration; inverse dynamics on every robot.
 SMALL = ("3rrr", "3rps")

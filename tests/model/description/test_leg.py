@@ -55,7 +55,10 @@ def test_the_three_forms_are_one_robot():
     reference, found = world_inertia(forms[0])
     strokes = _strokes(forms[0], found)
     for other in forms:
-        assert nacelle.robot_elements([nacelle.leg_type(other, leg) for leg in other.legs]) == "6T"
+        assert (
+            nacelle.kinematics.robot_elements([nacelle.kinematics.leg_type(other, leg) for leg in other.legs])
+            == "6T"
+        )
         values, found = world_inertia(other)
         np.testing.assert_allclose(values, reference, rtol=0, atol=1e-14 * np.max(np.abs(reference)))
         np.testing.assert_allclose(_strokes(other, found), strokes, rtol=0, atol=1e-14)

@@ -93,11 +93,11 @@ def space():
 
 def test_space_robot_structure(space):
     assert [leg.name for leg in space.legs] == ["leg1", "leg2", "leg3"]
-    assert [nacelle.leg_type(space, leg).name for leg in space.legs] == ["UPS"] * 3
+    assert [nacelle.kinematics.leg_type(space, leg).name for leg in space.legs] == ["UPS"] * 3
     assert [space.joints[a.joint].name for a in space.actuators] == [
         f"leg{i}.{j}i" for i in (1, 2, 3) for j in (1, 3)
     ]
-    assert nacelle.mobility(space).platform == 6
+    assert nacelle.kinematics.mobility(space).platform == 6
 
 
 def test_space_robot_frames(space):
@@ -138,8 +138,8 @@ def test_inverse_jacobian_of_the_paper(space):
 def test_prrrp_of_the_paper():
     robot = nacelle.loads(PRRRP)
     assert [leg.name for leg in robot.legs] == ["legs-1", "legs-2"]
-    assert [nacelle.leg_type(robot, leg).name for leg in robot.legs] == ["PRR", "PRR"]
-    m = nacelle.mobility(robot)
+    assert [nacelle.kinematics.leg_type(robot, leg).name for leg in robot.legs] == ["PRR", "PRR"]
+    m = nacelle.kinematics.mobility(robot)
     assert (m.counted_planar, m.true, m.platform) == (2, 2, 2)
     found = require_assembly(robot)
     P = found.platform.p

@@ -218,7 +218,7 @@ def test_override_of_a_repeat_is_a_mapping() -> None:
 
 
 def test_the_schema_knows_overrides() -> None:
-    schema = nacelle.schema()
+    schema = nacelle.io.schema()
     assert "override" in schema["$defs"]["RepeatSpec"]["properties"]
     assert "override" in schema["$defs"]["WrittenLegSpec"]["properties"]
     assert set(schema["$defs"]["OverrideSpec"]["properties"]) >= {"bodies", "joints", "closures", "elements"}
@@ -256,7 +256,7 @@ def test_whatever_an_override_is(value: Any, inside: str) -> None:
     text = DELTA.replace(
         REPEAT, f"  - {{repeat: leg, count: 3, override: {inside.format(json.dumps(value))}}}\n"
     )
-    found: tuple[nacelle.Problem, ...] | None = None
+    found: tuple[nacelle.errors.Problem, ...] | None = None
     try:
         read(text)
     except DescriptionError as error:

@@ -115,7 +115,7 @@ def test_robots_outside_the_library(name: str) -> None:
 def test_encoders(name: str) -> None:
     robot = library_robot(name)
     (x, _, v, a), *_ = states(robot, 1, seed=2)
-    q = nacelle.joint_motion(robot, x, v, a).actuators
+    q = nacelle.kinematics.joint_motion(robot, x, v, a).actuators
     for friction in (False, True):
         exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force
         assert_same(inverse_from_encoders(robot, *q, physics=Physics(friction))["force"], exact, 1e-12)

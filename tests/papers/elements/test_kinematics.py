@@ -35,7 +35,7 @@ def test_as_at_the_pose(name: str) -> None:
     robot = library_robot(name)
     x, y = closed_samples(robot)[1]
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
-    q = nacelle.joint_motion(robot, x, v, a).actuators
+    q = nacelle.kinematics.joint_motion(robot, x, v, a).actuators
     found = elements_from_encoders(robot, *q)
     for key, exact in element_arrays(robot, x, y, v, a).items():
         assert_same(found[key], exact, 1e-11)
@@ -157,7 +157,9 @@ def test_there_and_back(name: str) -> None:
     for found, exact in zip(pose, (x, v, a), strict=True):
         assert_same(found, exact, 1e-11)
     state.check(1e-10)
-    assert_same(state.joints().actuators[1], nacelle.joint_motion(robot, x, v, a).actuators[1], 1e-10)
+    assert_same(
+        state.joints().actuators[1], nacelle.kinematics.joint_motion(robot, x, v, a).actuators[1], 1e-10
+    )
 
 
 @pytest.mark.costly

@@ -104,7 +104,7 @@ def test_forces_along_a_motion_have_their_limits():
     """Curves of forces along a motion."""
     robot = library_robot("delta")
     path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
-    found = nacelle.size_motors(robot, path, rate=100.0)
+    found = nacelle.dynamics.size_motors(robot, path, rate=100.0)
     figure = plot_forces(found, title="Forces", shown=False)
     (ax,) = figure.axes
     assert ax.get_ylabel() == "torque (N m)"
@@ -120,7 +120,7 @@ def test_forces_along_a_motion_have_their_limits():
 def test_a_response_is_drawn_as_it_is() -> None:
     robot = prrrp()
     x = nacelle.reference_pose(robot)
-    response = nacelle.frequency_response(robot, x, np.geomspace(1.0, 200.0, 9))
+    response = nacelle.elastic.frequency_response(robot, x, np.geomspace(1.0, 200.0, 9))
     ax = plot_response(response, ("x", "z"), ax=figure_axes(True))
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert set(lines) == {"x", "z"}
@@ -167,7 +167,7 @@ def test_parts_of_the_forces_add_up_to_one_for_one_sample() -> None:
 
 def test_a_deformed_robot() -> None:
     robot, x = modes_prrrp.robot_at(0.0, 0.0)
-    modes = nacelle.natural_frequencies(robot, x)
+    modes = nacelle.elastic.natural_frequencies(robot, x)
     size = 0.1
     # The fifth mode moves the load up and down, the first bends the links alone.
     view, straight = mode_scene(modes, 4, size)
@@ -191,12 +191,12 @@ def test_a_deformed_robot() -> None:
 
 def test_what_cannot_be_drawn() -> None:
     robot, x = modes_prrrp.robot_at(0.0, 0.0)
-    modes = nacelle.natural_frequencies(robot, x)
+    modes = nacelle.elastic.natural_frequencies(robot, x)
     with pytest.raises(NacelleError, match="there is no mode 6"):
         modes.plot(6)
     with pytest.raises(NacelleError, match="one pose"):
-        nacelle.natural_frequencies(robot, [[x]]).plot()
-    response = nacelle.frequency_response(robot, [x], [1.0])
+        nacelle.elastic.natural_frequencies(robot, [[x]]).plot()
+    response = nacelle.elastic.frequency_response(robot, [x], [1.0])
     with pytest.raises(NacelleError, match="one pose"):
         response.plot()
 
@@ -268,7 +268,7 @@ def test_bars() -> None:
 
 
 def test_the_boundary_is_that_of_the_rays() -> None:
-    found = nacelle.reach(library_robot("fivebar"), rays=12)
+    found = nacelle.kinematics.reach(library_robot("fivebar"), rays=12)
     ax = found.plot(ax=figure_axes(True))
     outline = np.column_stack([np.asarray(values, dtype=float) for values in ax.lines[0].get_data()])
     distances = np.linalg.norm(outline[:-1] - found.centre[:2], axis=1)
@@ -277,7 +277,7 @@ def test_the_boundary_is_that_of_the_rays() -> None:
 
 def test_poles() -> None:
     robot = library_robot("fivebar")
-    model = nacelle.linearise(robot, nacelle.reference_pose(robot))
+    model = nacelle.dynamics.linearise(robot, nacelle.reference_pose(robot))
     ax = model.plot(ax=figure_axes(True))
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), model.eigenvalues.real)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.eigenvalues.imag)

@@ -55,7 +55,7 @@ def test_numbers_and_flags() -> None:
 def test_tables() -> None:
     """Tables of results that have more to say."""
     robot = library_robot("fivebar")
-    mobility = nacelle.mobility(robot)
+    mobility = nacelle.kinematics.mobility(robot)
     text = tables(mobility)
     assert all(nacelle.page.markup.text(words) in text for words in mobility.sentences())
     base = nacelle.base_parameters(robot)
@@ -90,7 +90,7 @@ def test_forces_by_both_forms() -> None:
 def test_frequencies() -> None:
     """Quantities of flexible robots are their numbers."""
     robot = prrrp()
-    modes = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=2)
+    modes = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot), modes=2)
     frequencies, damping = natural_frequencies(modes)
     np.testing.assert_array_equal(frequencies.values, modes.frequencies)
     assert (set(frequencies.units), set(damping.units)) == ({"Hz"}, {"-"})

@@ -19,7 +19,7 @@ from support.library import library_robot
 T = 2e-3
 
 
-@nacelle.physics(z=(3,), q=(2,), r=(2,), gains=(1,))
+@nacelle.dynamics.physics(z=(3,), q=(2,), r=(2,), gains=(1,))
 def held(robot, z, q, r, gains):
     return {"force": gains[0] * (r - q), "memory": z}
 
@@ -53,7 +53,7 @@ def test_errors_say_what_is_wrong(change, words: str) -> None:
 
 
 def test_what_a_controller_takes_is_named() -> None:
-    @nacelle.physics(z=(1,), speed=(2,))
+    @nacelle.dynamics.physics(z=(1,), speed=(2,))
     def law(robot, z, speed):
         return {"force": speed, "memory": z}
 
@@ -70,7 +70,7 @@ def test_what_a_controller_takes_is_named() -> None:
 # Programs of digital controllers: with the plant, alone, delayed by a sample, and what they must give.
 
 
-@nacelle.physics(z=(2,), q=(2,), r=(2,), gains=(1,))
+@nacelle.dynamics.physics(z=(2,), q=(2,), r=(2,), gains=(1,))
 def towards(robot, z, q, r, gains):
     return {"force": gains[0] * (r - q) + z, "memory": z + r}
 
@@ -108,11 +108,11 @@ def test_forces_that_wait_for_a_sample() -> None:
 
 
 def test_what_a_law_must_give() -> None:
-    @nacelle.physics(z=(2,), q=(2,))
+    @nacelle.dynamics.physics(z=(2,), q=(2,))
     def forgets(robot, z, q):
         return {"force": q}
 
-    @nacelle.physics(z=(2,), q=(2,))
+    @nacelle.dynamics.physics(z=(2,), q=(2,))
     def too_few(robot, z, q):
         return {"force": q[:1], "memory": z}
 
@@ -132,7 +132,7 @@ Array = np.ndarray
 T_OF_LOOP, SAMPLES, SUBSTEPS = 2e-3, 40, 8
 
 
-@nacelle.physics(z=(3,), q=(2,), r=(2,), gains=(3,))
+@nacelle.dynamics.physics(z=(3,), q=(2,), r=(2,), gains=(3,))
 def pi_control(robot, z, q, r, gains):
     """Errors with their integral and difference; the last number counts samples."""
     e = r - q
@@ -267,7 +267,7 @@ def test_a_controller_that_stops_ends_the_run() -> None:
 
 
 def test_events_end_runs_between_samples() -> None:
-    half = nacelle.Event("the tip has moved", lambda t, s: 1e-4 - np.abs(s[:, 0] - pose()[0]))
+    half = nacelle.simulation.Event("the tip has moved", lambda t, s: 1e-4 - np.abs(s[:, 0] - pose()[0]))
     result = run(controller(), events=[half])
     assert result.status == "event"
     assert "the tip has moved" in result.message

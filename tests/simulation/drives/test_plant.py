@@ -62,7 +62,7 @@ def test_another_integration() -> None:
 
     def f(t: float, s: Array) -> Array:
         x, v, g, b = s.reshape(4, 2)
-        q, w, _ = nacelle.joint_motion(robot, x, v).actuators
+        q, w, _ = nacelle.kinematics.joint_motion(robot, x, v).actuators
         level = 0.08 + 0.04 * np.exp(-((w / 0.01) ** 2))
         b_rate = w - 800.0 * np.abs(w) * b / level
         force = g + 0.05 * np.sin(40.0 * q + 0.3) - (800.0 * b + 3.0 * b_rate)
@@ -90,7 +90,7 @@ def all_effects(robot: nacelle.Robot, plant=RigidPlant, **options) -> DrivenPlan
     return DrivenPlant(plant(stuck.robot, **options), drives, first_force=hold)
 
 
-def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.Simulation:
+def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.simulation.Simulation:
     """A run under forces that go beyond the limits now and then."""
     hold, limit = plant.first_force, np.array(plant.numbers.limit)
     phase = np.arange(plant.inputs)
@@ -137,7 +137,7 @@ def test_energy_balance_of_spatial_robots(name: str) -> None:
 def test_flexible_links() -> None:
     """The same drives around a plant with flexible links."""
     robot = library_robot("fivebar-flexible")
-    plant = all_effects(robot, nacelle.ElasticPlant, smooth=0.02)
+    plant = all_effects(robot, nacelle.elastic.ElasticPlant, smooth=0.02)
     run = pushed(plant, 0.005, method="rk4")
     assert run.ok
     assert np.max(np.abs(run.balance)) < 1e-6 * np.max(np.abs(run.dissipated))
@@ -170,7 +170,7 @@ def test_stuck_joints_do_not_move() -> None:
 # ---- in closed loop
 
 
-@nacelle.physics(t=(), q=(2,), qd=(2,), motor=(2,))
+@nacelle.dynamics.physics(t=(), q=(2,), qd=(2,), motor=(2,))
 def servo(robot, t, q, qd, motor):
     return 30.0 * (np.array([2.1, 1.1]) - q) - 0.8 * qd - 0.1 * motor + 0.2 * t
 
@@ -213,7 +213,7 @@ def test_compiled_feedback(hold: bool) -> None:
 def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
-    flexible = nacelle.ElasticPlant(library_robot("fivebar-flexible"))
+    flexible = nacelle.elastic.ElasticPlant(library_robot("fivebar-flexible"))
     digital = DigitalController(sampled_servo, 1e-3, np.zeros(2), np.zeros(2), np.zeros(2))
     for plant, law in (
         (RigidPlant(robot), servo),
@@ -226,7 +226,7 @@ def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
             simulate(plant, x0, force=law, until=0.01, method="rk4", step=1e-5)
 
 
-@nacelle.physics(z=(2,), q=(2,), motor=(2,), r=(2,), gains=(2,))
+@nacelle.dynamics.physics(z=(2,), q=(2,), motor=(2,), r=(2,), gains=(2,))
 def sampled_servo(robot, z, q, motor, r, gains):
     return {"force": gains[0] * (r - q) + gains[1] * (z - q) - 0.1 * motor, "memory": q}
 
@@ -274,7 +274,9 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
     [
         (lambda: DrivenPlant(SprungMass()), "sprung mass cannot be compiled with drives"),
         (
-            lambda: DrivenPlant(nacelle.ElasticPlant(library_robot("fivebar-flexible"), prescribed=True)),
+            lambda: DrivenPlant(
+                nacelle.elastic.ElasticPlant(library_robot("fivebar-flexible"), prescribed=True)
+            ),
             "prescribed=False",
         ),
         (lambda: DrivenPlant(cart(), first_force=[1.0, 2.0]), "one for each of the 1 actuators"),

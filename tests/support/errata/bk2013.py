@@ -43,7 +43,9 @@ def _elements() -> Evidence:
         robot, x = robot_at(0.0, q_4)
         fine = frame_frequencies(robot, x, 32, 6)
         printed.append(np.max(np.abs(np.array(table) / fine - 1.0)))
-        own.append(np.max(np.abs(nacelle.natural_frequencies(robot, x, modes=6).frequencies / fine - 1.0)))
+        own.append(
+            np.max(np.abs(nacelle.elastic.natural_frequencies(robot, x, modes=6).frequencies / fine - 1.0))
+        )
     return Evidence("[BK2013] Table II", "frequencies of the PRRRP", float(max(printed)), float(max(own)))
 
 

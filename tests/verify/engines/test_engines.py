@@ -33,8 +33,11 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
     engine = mujoco_loops.build(robot, HARD)
     model, data = engine.model, mj.MjData(engine.model)
     model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
-    bodies, joints = nacelle.inverse_kinematics(robot, x).bodies, nacelle.joint_motion(robot, x, push)
-    rates = np.concatenate([nacelle.body_motion(robot, x, push).twist[1], joints.rate])
+    bodies, joints = (
+        nacelle.inverse_kinematics(robot, x).bodies,
+        nacelle.kinematics.joint_motion(robot, x, push),
+    )
+    rates = np.concatenate([nacelle.kinematics.body_motion(robot, x, push).twist[1], joints.rate])
     nothing = np.zeros(0)
     start = TreeState(Pose(bodies.R[1], bodies.p[1]), joints.q, rates, nothing, nothing)
     data.qpos[:], data.qvel[:] = engine.configuration(start), engine.axes(start) @ start.u
@@ -43,7 +46,7 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
     for number in range(len(robot.closures)):
         one, two = (data.site(f"closure {number}, end {end}").xpos for end in (1, 2))
         assert np.max(np.abs(two - one)) < 1e-8 * robot.size
-    plant = nacelle.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.RigidPlant(robot, friction=False)
     ours = nacelle.simulate(plant, x, push, until=0.2, events=[])
     way = np.max(np.ptp(ours.x[:, :3], axis=0))
     assert way > 0.05 * robot.size

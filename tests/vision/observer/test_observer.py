@@ -438,7 +438,7 @@ def test_tilts_move_along_the_twist():
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
     d = 1e-5 * np.array([0.3, -0.5, 0.8])
     moved = nacelle.inverse_kinematics(robot, Displacer(robot)(ik.x, ik.y, d), guess=ik)
-    J = nacelle.body_jacobian(robot, ik.x)[1]
+    J = nacelle.kinematics.body_jacobian(robot, ik.x)[1]
     assert np.allclose(moved.bodies.p[1] - ik.bodies.p[1], J[:3] @ d, atol=1e-9)
     turn = Rotation.from_matrix(moved.bodies.R[1] @ ik.bodies.R[1].T).as_rotvec()
     assert np.allclose(turn, J[3:] @ d, atol=1e-9)

@@ -168,7 +168,7 @@ def _plant(true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: Ela
     if spec.elastic:
         if elastic is None:
             raise KinematicsError(
-                "a plant with flexible links is handed over: run(..., elastic=nacelle.ElasticPlant)"
+                "a plant with flexible links is handed over: run(..., elastic=nacelle.elastic.ElasticPlant)"
             )
         if external:
             raise KinematicsError("wrenches act on rigid robots: leave them out, or `elastic`")
@@ -278,7 +278,7 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.ElasticPlant`), for `elastic: true`.
+            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for `elastic: true`.
 
         Raises:
             DescriptionError: with all that does not fit the robot, each at its place.
@@ -321,7 +321,7 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.ElasticPlant`), for `elastic: true`.
+            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for `elastic: true`.
 
         Raises:
             DescriptionError: with all that does not fit the robot, each at its place.

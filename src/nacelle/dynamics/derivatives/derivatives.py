@@ -439,8 +439,8 @@ def dynamics_derivatives(
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
-        v: reduced twists (..., n); zero if None.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
+        v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
         w: what is given beside: the acceleration (..., n) for kind "inverse", the actuator forces
             (..., actuators) for kind "forward"; zero if None.
         kind: "inverse" (actuator forces are differentiated) or "forward" (accelerations are).
@@ -449,10 +449,14 @@ def dynamics_derivatives(
             geometry entries of rotation matrices count as independent numbers.
         numbers: group or groups of the free numbers (`robot.numbers`) to differentiate by: lengths, angles,
             masses as the description has them, each with all that follows from it.
-        external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
             every rate, and at rest there is none.
+
+    Returns:
+        Derivatives (..., actuators or n, n) by pose, twist and acceleration or force, in SI units of their
+        quotient, e.g. N m/rad.
 
     Raises:
         KinematicsError: if shapes or names are wrong, or a single state is not finite.

@@ -143,14 +143,18 @@ def linearise(
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
-        v: reduced twists (..., n); zero if None.
-        tau: actuator forces (..., actuators); those that keep v constant if None (at rest: an equilibrium).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
+        v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
+        tau: actuator forces (..., actuators), N or N m; those that keep v constant if None (at rest: an
+            equilibrium).
         coordinates: "platform", or "actuators" for robots with as many actuators as motions.
-        external: wrenches on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly. At rest the sign
             has no derivative, so there must be one: 0.01 if None.
+
+    Returns:
+        The system z' = A z + B u + c with A (2n, 2n), B (2n, actuators), in SI units: m, rad, s, N.
 
     Raises:
         KinematicsError: if shapes are wrong, or actuator coordinates are no state.

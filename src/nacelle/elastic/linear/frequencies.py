@@ -297,14 +297,20 @@ def natural_frequencies(
 ) -> NaturalFrequencies:
     """Natural frequencies and modes of a robot with flexible links.
 
+    K phi = (2 pi f)^2 M phi on the motions that the closures allow.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx); out of reach gives NaN, of a single pose an error.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame; out of reach gives NaN, of a
+            single pose an error.
         locked: whether the actuators are locked; else they move freely, and rigid motions have frequency 0.
         modes: how many, the lowest; all if None.
         gravity: whether the robot hangs in its gravity: frequencies about its equilibrium there.
-        external: wrenches on bodies and tools, as in `inverse_dynamics`: frequencies about the equilibrium.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Returns:
+        Frequencies (..., modes) in Hz, shapes, damping and participation.
 
     Raises:
         KinematicsError: if no link is flexible, or shapes are wrong.

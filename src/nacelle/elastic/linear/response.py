@@ -44,13 +44,19 @@ def compliance(
 ) -> Array:
     """Compliance (..., 6, 6) of the platform, or of a named body or tool, with locked actuators.
 
+    delta = C [f; n].
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx); out of reach gives NaN, of a single pose an error.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame; out of reach gives NaN, of a
+            single pose an error.
         tool: name of a tool or body; the platform if None.
         gravity: whether it is that about the equilibrium under gravity.
-        external: wrenches that act already, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Returns:
+        Matrix C (..., 6, 6) in base axes: m/N, rad/N, m/(N m), rad/(N m).
 
     Raises:
         KinematicsError: if no link is flexible, shapes are wrong, or something moves freely at a single pose.
@@ -126,15 +132,20 @@ def frequency_response(
 ) -> FrequencyResponse:
     """Response of a tool to forces of the actuators, which then move freely, or to a wrench, they locked.
 
+    H(w) = C_out (K + i w C - w^2 M)^-1 B.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         frequencies: (F,), Hz.
         tool: name of the tool or body that is watched; the platform if None.
         source: "actuators", or the name of the body or tool on which a wrench acts.
         gravity: whether the response is that about the equilibrium under gravity.
-        external: wrenches that act already, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Returns:
+        Complex responses (..., frequencies, outputs, inputs), m and rad in base axes for one N or N m.
 
     Raises:
         KinematicsError: if no link is flexible, shapes are wrong, or a frequency is not above zero.

@@ -233,13 +233,19 @@ def buckling(
 ) -> Buckling:
     """Load factors at which a robot with locked actuators buckles under gravity and external wrenches.
 
+    (K + mu G) phi = 0.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         gravity: whether its gravity is part of the load.
-        external: wrenches on bodies and tools, as in `inverse_dynamics`.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         modes: how many factors.
         planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Returns:
+        Load factors mu (..., modes), dimensionless: multiples of the given load, N and N m, at which the
+        robot buckles.
 
     Raises:
         KinematicsError: if no link is flexible, there is no load, or shapes are wrong.
@@ -422,13 +428,19 @@ def static_deflection(
 ) -> StaticDeflection:
     """How a robot with locked actuators deforms under gravity, springs in its joints and external wrenches.
 
+    dV/dr + A^T lambda = 0.
+
     Args:
         robot: the robot.
-        x: reduced poses (..., nx) of the rigid robot.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame of the rigid robot.
         gravity: whether its gravity acts.
-        external: wrenches on bodies and tools, as in `inverse_dynamics`; constant in base axes.
+        external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         nonlinear: whether the equilibrium is that of the deformed robot; else to first order.
         planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Returns:
+        Displacements of all rates (..., nr), m and rad, actuator forces (..., actuators), N or N m, and the
+        lowest load factor.
 
     Raises:
         KinematicsError: if no link is flexible, or shapes are wrong.

@@ -155,18 +155,24 @@ def inverse_kinematics(
 ) -> InverseKinematics:
     """Find all joints at poses of the nacelle.
 
+    Solves phi(x, q) = 0 for all joints q.
+
     Legs with a closed form are solved by it, on the branch of the reference pose; others by continuation from
     the reference pose, or from the solution `guess`. Solutions that are not connected with the reference are
     flagged `OTHER_BRANCH`.
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx); see `nacelle.pose`.
+        x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame; see `nacelle.pose`.
         guess: solutions at one pose, or at as many poses, to start from: a result of this function or of
             `inverse_dynamics`, or its y.
         follow: whether the poses, in order, are a path: each starts from the solution before it, and angles
             have no jumps by whole turns (`InverseKinematics.as_path`).
         limits: whether to check the limits of joints and actuators.
+
+    Returns:
+        Coordinates of all joints of the tree (..., nq) and of the actuators (..., actuators), rad and m,
+        with margins and flags.
 
     Raises:
         KinematicsError: if x has the wrong shape, or a single pose is not finite.
