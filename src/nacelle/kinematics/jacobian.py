@@ -420,8 +420,7 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
         x: one reduced pose (nx,), m and quat_xyzw or rad, in the base frame.
 
     Returns:
-        For every leg J_i (6, joints) and J_vi (6, 6), base axes, m and rad: J_vi V_p = J_i q_i' ([KI2007]
-        (16)).
+        For every leg J_i (6, joints) and J_vi (6, 6), base axes, m and rad, with the equation above.
 
     Raises:
         KinematicsError: if x is not one pose.
