@@ -25,7 +25,7 @@ from nacelle.emit.irk5 import (
 from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonResult, NumpyNewton
-from nacelle.emit.registry import target
+from nacelle.emit.python.tiles import TileKernel
 from nacelle.emit.rk4 import NumpyRk4, Rk4Result
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve import newton_steps
@@ -53,8 +53,6 @@ def law(x: Array, w: Array, p: Array) -> Array:
 
 @cache
 def drivers(name: str, held: bool = False) -> tuple[Any, NumpyRk4]:
-    kernel = target("numpy").kernel
-    assert kernel is not None
     if name == "pendulum":
         program = make_program(pendulum, None, {"x": (2,), "u": (1,), "p": (2,)})
     elif name == "explosion":
@@ -63,7 +61,7 @@ def drivers(name: str, held: bool = False) -> tuple[Any, NumpyRk4]:
         program = make_program(flow, any_robot(name), input_shapes(flow, any_robot(name)), minimised=False)
     control = make_program(law, None, {"x": (2,), "w": (2,), "p": (2,)}) if held else None
     native = Rk4(compile_rk4(program, control=control), program, control)
-    return native, NumpyRk4(program, kernel, control)
+    return native, NumpyRk4(program, TileKernel, control)
 
 
 def both(
@@ -133,14 +131,12 @@ def test_refusals() -> None:
             driver.integrate(np.ones((3, 2)), np.ones((1, 1)), np.ones((2, 2)), h=0.1, steps=5)
         with pytest.raises(ValueError, match="must be positive"):
             driver.integrate(np.ones((3, 2)), np.ones((1, 1)), np.ones((1, 2)), h=0.1, steps=-1)
-    kernel = target("numpy").kernel
-    assert kernel is not None
     control = make_program(law, None, {"x": (2,), "w": (2,), "p": (2,)})
     explosive = make_program(explosion, None, {"x": (1,), "u": (1,), "p": (0,)})
     with pytest.raises(ValueError, match="no control program"):
-        NumpyRk4(explosive, kernel, control)
+        NumpyRk4(explosive, TileKernel, control)
     with pytest.raises(ValueError, match="not a derivative program"):
-        NumpyRk4(make_program(lambda x: x, None, {"x": ()}), kernel)
+        NumpyRk4(make_program(lambda x: x, None, {"x": ()}), TileKernel)
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -296,9 +292,7 @@ def solvers(name: str) -> tuple[Newton, NumpyNewton]:
         robot = any_robot(name)
         step = newton_steps.closing_step if mechanism_of(robot).ny else newton_steps.forward_step
         program = make_program(step, robot, input_shapes(step, robot))
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    return Newton(compile_newton(program), program), NumpyNewton(program, kernel(program))
+    return Newton(compile_newton(program), program), NumpyNewton(program, TileKernel(program))
 
 
 def assert_alike(one: NewtonResult, two: NewtonResult, tolerance: float = 1e-12) -> None:

@@ -16,6 +16,7 @@ from nacelle.compile import drivers as compiled_drivers
 from nacelle.compile import make_program
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.rk4 import Rk4, compile_rk4
+from nacelle.emit.python.tiles import TileKernel
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
@@ -59,9 +60,7 @@ def drivers(law: str) -> dict[str, Integrator]:
     function, nz, nw, np_ = LAWS[law]
     program = make_program(plant, None, {"s": (2,), "u": (2,), "p": (1,)})
     control = make_program(function, None, {"s": (2 + nz,), "w": (nw,), "p": (np_,)})
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    made: dict[str, Integrator] = {"numpy": NumpyRk4(program, kernel, control, sampled=True)}
+    made: dict[str, Integrator] = {"numpy": NumpyRk4(program, TileKernel, control, sampled=True)}
     for name, options in (
         ("1", jit.JitOptions(width=1)),
         ("4", jit.JitOptions(width=4)),
@@ -190,12 +189,10 @@ def test_arguments_that_do_not_fit(changed: dict[str, Any], message: str) -> Non
 
 def test_programs_that_do_not_fit() -> None:
     program = make_program(plant, None, {"s": (2,), "u": (2,), "p": (1,)})
-    kernel = target("numpy").kernel
-    assert kernel is not None
     with pytest.raises(ValueError, match="no control that could be sampled"):
-        NumpyRk4(program, kernel, sampled=True)
+        NumpyRk4(program, TileKernel, sampled=True)
     with pytest.raises(ValueError, match="sampled control only"):
-        NumpyRk4(program, kernel).integrate([[0.0, 0.0]], [[0.0, 0.0]], [[1.0]], h=0.1, steps=2, delay=1)
+        NumpyRk4(program, TileKernel).integrate([[0.0, 0.0]], [[0.0, 0.0]], [[1.0]], h=0.1, steps=2, delay=1)
 
     def other(s: Array, w: Array, p: Array) -> Array:
         return pack([s[0], w[0]])
@@ -203,7 +200,7 @@ def test_programs_that_do_not_fit() -> None:
     # One output too few for the memory; fewer states or parameters than the plant has.
     for states, parameters in ((3, 1), (1, 1), (2, 0)):
         control = make_program(other, None, {"s": (states,), "w": (1,), "p": (parameters,)})
-        for make in (compile_rk4, lambda *given, **how: NumpyRk4(given[0], kernel, given[2], **how)):
+        for make in (compile_rk4, lambda *given, **how: NumpyRk4(given[0], TileKernel, given[2], **how)):
             with pytest.raises(ValueError, match="no sampled control program"):
                 make(program, jit.DEFAULT, control, sampled=True)
     with pytest.raises(ValueError, match="needs a control"):

@@ -12,41 +12,16 @@ import pytest
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NumpyNewton
-from nacelle.emit.registry import TargetError, target
+from nacelle.emit.python.tiles import TileKernel
+from nacelle.emit.registry import TargetError
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.program.program import Program, Variable
 from support.c_drivers import FLAGS, CompiledRk4, circle_and_line, pendulum
 from support.cc import COMPILERS, compile_shared, pointer
+from support.driver_programs import newton_solution, rk4_states
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
-
-
-Array = np.ndarray
-
-
-def rk4(
-    program: Program, x: Array, u: Array, p: Array, h: float, every: int
-) -> tuple[list[Array], Array, int]:
-    """The loop in Python: stored states, last state, steps done."""
-
-    def slope(state: Array, held: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return np.array(program.evaluate([*state.tolist(), *held.tolist(), *p.tolist()]), dtype=float)
-
-    stored = []
-    for k, held in enumerate(u):
-        k1 = slope(x, held)
-        k2 = slope(x + h / 2 * k1, held)
-        k3 = slope(x + h / 2 * k2, held)
-        k4 = slope(x + h * k3, held)
-        after = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        if not np.all(np.isfinite(after)):
-            return stored, x, k
-        x = after
-        if every and (k + 1) % every == 0:
-            stored.append(x)
-    return stored, x, len(u)
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
@@ -61,7 +36,7 @@ def test_rk4(rk4_library: Any, every: int) -> None:
     u = np.sin(np.arange(10.0))[:, None]
     p, h = np.array([9.81, 0.1]), 0.01
     x = np.array([1.0, 0.0])
-    stored, last, _ = rk4(pendulum(), x, u, p, h, every)
+    true = rk4_states(pendulum(), x, u, p, h, 10)
     rows = 10 // every if every else 0
     states, done = np.full((rows + 1, 2), 7.0), ctypes.c_size_t()
     status = rk4_library.pendulum_it_rk4(
@@ -69,7 +44,8 @@ def test_rk4(rk4_library: Any, every: int) -> None:
         ctypes.c_size_t(every), pointer(states), ctypes.byref(done),
     )  # fmt: skip
     assert (status, done.value) == (0, 10)
-    np.testing.assert_allclose(x, last, rtol=1e-13)
+    np.testing.assert_allclose(x, true[-1], rtol=1e-13)
+    stored = true[every - 1 :: every] if every else []
     np.testing.assert_allclose(states[:rows], np.reshape(stored, (rows, 2)), rtol=1e-13)
     assert np.all(states[rows] == 7.0)
 
@@ -105,35 +81,19 @@ def test_rk4_stops_at_what_is_not_finite(rk4_library: Any) -> None:
     u = np.zeros((10, 1))
     u[4] = math.inf
     x, p = np.array([1.0, 0.0]), np.array([9.81, 0.1])
-    stored, last, steps = rk4(pendulum(), x, u, p, 0.01, 2)
+    true = rk4_states(pendulum(), x, u, p, 0.01, 10)
     states, done = np.full((5, 2), 7.0), ctypes.c_size_t()
     status = rk4_library.pendulum_it_rk4(
         pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p), ctypes.c_double(0.01), ctypes.c_size_t(10),
         ctypes.c_size_t(2), pointer(states), ctypes.byref(done),
     )  # fmt: skip
-    assert (status, done.value) == (NOT_FINITE, steps) == (2, 4)
-    np.testing.assert_allclose(x, last, rtol=1e-13)
-    np.testing.assert_allclose(states[:2], stored, rtol=1e-13)
+    assert (status, done.value) == (NOT_FINITE, len(true)) == (2, 4)
+    np.testing.assert_allclose(x, true[-1], rtol=1e-13)
+    np.testing.assert_allclose(states[:2], true[1::2], rtol=1e-13)
     assert np.all(states[2:] == 7.0)
 
 
 # ---- Newton in C against the same loop in Python
-
-
-def newton(program: Program, y: Array, p: Array, tolerance: float, cap: int) -> tuple[Array, int, int, float]:
-    """The loop in Python."""
-    y, k = y.copy(), 0
-    while True:
-        with np.errstate(all="ignore"):
-            *step, error = (float(value) for value in program.evaluate([*map(float, y), *map(float, p)]))
-        if error <= tolerance:
-            return y, CONVERGED, k, error
-        if not all(map(math.isfinite, (*step, error))):
-            return y, NOT_FINITE, k, error
-        if k >= cap:
-            return y, ITERATION_CAP, k, error
-        y += step
-        k += 1
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
@@ -160,17 +120,11 @@ def test_newton(
     newton_library: Any, start: list[float], parameters: list[float], tolerance: float, cap: int
 ) -> None:
     y, p = np.array(start), np.array(parameters)
-    expected = newton(circle_and_line(), y, p, tolerance, cap)
+    expected = newton_solution(circle_and_line(), y, p, tolerance, cap)
     iterations, error = ctypes.c_int(-1), ctypes.c_double(-1.0)
+    counts = ctypes.byref(iterations), ctypes.byref(error)
     status = newton_library.meet_it_newton(
-        pointer(y),
-        pointer(p),
-        ctypes.c_double(tolerance),
-        cap,
-        None,
-        0,
-        ctypes.byref(iterations),
-        ctypes.byref(error),
+        pointer(y), pointer(p), ctypes.c_double(tolerance), cap, None, 0, *counts
     )
     assert (status, iterations.value) == expected[1:3]
     np.testing.assert_allclose(y, expected[0], rtol=1e-12)
@@ -182,9 +136,7 @@ def test_newton_with_short_steps_and_a_last_one(newton_library: Any) -> None:
     program, y, p = circle_and_line(), np.array([3.0, -1.0]), np.array([4.0, 0.7])
     longest = np.array([0.3, 0.5])
     weights, iterations = 1.0 / longest, ctypes.c_int(-1)
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    expected = NumpyNewton(program, kernel(program)).solve(
+    expected = NumpyNewton(program, TileKernel(program)).solve(
         y, p, tolerance=1e-3, max_iterations=30, max_step=longest, polish=True
     )
     status = newton_library.meet_it_newton(
@@ -200,17 +152,9 @@ def test_newton_starts_warm(newton_library: Any) -> None:
     counts = []
     for _ in range(2):
         iterations = ctypes.c_int()
-        arguments = (
-            pointer(y),
-            pointer(p),
-            ctypes.c_double(1e-12),
-            30,
-            None,
-            0,
-            ctypes.byref(iterations),
-            None,
-        )
-        assert newton_library.meet_it_newton(*arguments) == CONVERGED
+        rules = ctypes.c_double(1e-12), 30, None, 0
+        status = newton_library.meet_it_newton(pointer(y), pointer(p), *rules, ctypes.byref(iterations), None)
+        assert status == CONVERGED
         counts.append(iterations.value)
     assert counts[0] > 2
     assert counts[1] == 0
@@ -220,7 +164,7 @@ def test_newton_starts_warm(newton_library: Any) -> None:
 def test_newton_batch(newton_library: Any) -> None:
     rng = np.random.default_rng(0)
     y, p = rng.normal(size=(50, 2)), np.array([[4.0, 0.7]])
-    expected = [newton(circle_and_line(), row, p[0], 1e-10, 6) for row in y]
+    expected = [newton_solution(circle_and_line(), row, p[0], 1e-10, 6) for row in y]
     status, iterations = np.full(50, -1, np.int32), np.full(50, -1, np.int32)
     newton_library.meet_it_newton_batch(
         ctypes.c_size_t(50), pointer(y), pointer(p), ctypes.c_size_t(0), ctypes.c_double(1e-10), 6, None, 0,
@@ -250,9 +194,7 @@ def test_a_control_is_held() -> None:
     code = (*(("input", k) for k in range(5)), ("mul", 3, 0), ("sub", 2, 5))
     inputs = (Variable("x", (2,)), Variable("w"), Variable("p", (2,)))
     law = Program("law", inputs, (Variable("u"),), code, (6,))
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    plain, compiled = NumpyRk4(pendulum(), kernel, law), CompiledRk4(pendulum(), law)
+    plain, compiled = NumpyRk4(pendulum(), TileKernel, law), CompiledRk4(pendulum(), law)
     rng = np.random.default_rng(4)
     x0, p = rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, (3, 2))
     for rows in (1, 4):

@@ -8,7 +8,7 @@ import pytest
 from nacelle.emit.cuda.device import DeviceRk4
 from nacelle.emit.cuda.drivers import RunInputs, rk4_kernel
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.registry import target
+from nacelle.emit.python.tiles import TileKernel
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.program.program import Program, Variable
 from support import fake_cupy
@@ -25,9 +25,7 @@ def control() -> Program:
 
 
 def reference(law: Program | None) -> NumpyRk4:
-    kernel = target("numpy").kernel
-    assert kernel is not None
-    return NumpyRk4(pendulum(), kernel, law)
+    return NumpyRk4(pendulum(), TileKernel, law)
 
 
 @pytest.mark.parametrize(

@@ -16,36 +16,18 @@ from nacelle.emit.jit.irk5 import Irk5, compile_irk5
 from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.jit.target import JitOptions
-from nacelle.emit.registry import target
+from nacelle.emit.python.tiles import TileKernel
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.scalar import Array, pack, sin, tanh
 from support.c_drivers import CompiledIrk5, EmulatedIrk5
 from support.cc import COMPILERS
-from support.driver_programs import pendulum, square_roots
+from support.driver_programs import newton_solution, pendulum, rk4_states, square_roots
 
 
 def native_rk4(
     program: Program, options: jit.JitOptions = jit.DEFAULT, control: Program | None = None
 ) -> Rk4:
     return Rk4(compile_rk4(program, options, control), program, control)
-
-
-def plain_rk4(program: Program, x: Array, u: Array, p: Array, h: float, steps: int) -> list[Array]:
-    def f(x: Array, held: Array) -> Array:
-        return np.array(program.evaluate([*map(float, x), *map(float, held), *map(float, p)]))
-
-    states = []
-    for step in range(steps):
-        held = u[step % len(u)]
-        k1 = f(x, held)
-        k2 = f(x + h / 2 * k1, held)
-        k3 = f(x + h / 2 * k2, held)
-        k4 = f(x + h * k3, held)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        if not np.all(np.isfinite(x)):
-            break
-        states.append(x)
-    return states
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +45,7 @@ def test_rk4(rk4: Rk4, count: int, every: int, constant: bool) -> None:
     found = rk4.integrate(x0, u, p, h=0.05, steps=20, every=every, threads=2)
     assert found.x.shape == (count, 20 // every, 2)
     for k in range(count):
-        states = plain_rk4(pendulum(), x0[k], u, p[k], 0.05, 20)
+        states = rk4_states(pendulum(), x0[k], u, p[k], 0.05, 20)
         np.testing.assert_allclose(found.x[k], states[every - 1 :: every], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(found.final[k], states[-1], rtol=1e-12, atol=1e-13)
     assert np.all(found.completed == 20)
@@ -87,7 +69,7 @@ def test_rk4_stops_where_a_state_is_not_finite() -> None:
     with np.errstate(all="ignore"):
         found = rk4.integrate(x0, np.empty((1, 0)), np.empty((1, 0)), h=0.1, steps=20)
         for k in range(len(x0)):
-            states = plain_rk4(explosion(), x0[k], np.empty((1, 0)), np.empty(0), 0.1, 20)
+            states = rk4_states(explosion(), x0[k], np.empty((1, 0)), np.empty(0), 0.1, 20)
             assert found.completed[k] == len(states)
             assert found.status[k] == (0 if len(states) == 20 else 2)
             np.testing.assert_allclose(found.x[k, : len(states)], states, rtol=1e-9)
@@ -133,32 +115,13 @@ def test_rk4_with_a_control_that_is_held() -> None:
     for k in range(5):
         x = x0[k]
         for step in range(20):
-            x = plain_rk4(pendulum(), x, w[step : step + 1] - x[0], p[k], 0.05, 1)[0]
+            x = rk4_states(pendulum(), x, w[step : step + 1] - x[0], p[k], 0.05, 1)[0]
             np.testing.assert_allclose(found.x[k, step], x, rtol=1e-11, atol=1e-12)
     with pytest.raises(ValueError, match="no control program"):
         native_rk4(explosion(), control=law)
 
 
 # ---- Native drivers against plain loops in Python
-
-
-def plain_newton(
-    program: Program, y: Array, p: Array, tolerance: float, cap: int, longest: float
-) -> tuple[Array, int, int]:
-    y = y.copy()
-    with np.errstate(all="ignore"):
-        for taken in range(cap + 1):
-            *step, error = program.evaluate([*map(float, y), *map(float, p)])
-            dy = np.array(step)
-            if error <= tolerance:
-                return y, taken, 0
-            if not (np.isfinite(error) and np.all(np.isfinite(dy))):
-                return y, taken, 2
-            if taken == cap:
-                break
-            length = np.sqrt(np.sum(dy * dy))
-            y = y + (longest / length if length > longest else 1.0) * dy
-    return y, cap, 1
 
 
 def native_newton(program: Program) -> Newton:
@@ -180,7 +143,7 @@ def test_newton(newton: Newton, count: int, longest: float, threads: int) -> Non
     y0[count // 2, 1] = 0.0
     found = newton.solve(y0, p, tolerance=1e-10, max_iterations=8, max_step=longest, threads=threads)
     for k in range(count):
-        y, taken, status = plain_newton(square_roots(), y0[k], p[k], 1e-10, 8, longest)
+        y, status, taken, _ = newton_solution(square_roots(), y0[k], p[k], 1e-10, 8, longest)
         np.testing.assert_allclose(found.y[k], y, rtol=1e-9)
         assert (found.iterations[k], found.status[k]) == (taken, status)
     assert {0, 1, 2} & set(found.status.tolist())
@@ -192,7 +155,7 @@ def test_newton_follows_a_path(newton: Newton) -> None:
     found = newton.solve([[1.0, 1.0]], p, tolerance=1e-12, follow=True)
     start = np.ones(2)
     for k in range(40):
-        y, taken, status = plain_newton(square_roots(), start, p[k], 1e-12, 50, np.inf)
+        y, status, taken, _ = newton_solution(square_roots(), start, p[k], 1e-12, 50, np.inf)
         np.testing.assert_allclose(found.y[k], y, rtol=1e-12)
         assert (found.iterations[k], found.status[k]) == (taken, status)
         start = y if status == 0 else np.ones(2)
@@ -246,11 +209,9 @@ SMOOTH, ROUGH = [9.0, 0.5, 1.0], [9.0, 5.0, 1e-6]
 @cache
 def drivers(controlled: bool = False, width: int | str | None = None) -> tuple[ImplicitIntegrator, NumpyIrk5]:
     """In native code of a width, or in a language, and in NumPy."""
-    kernel = target("numpy").kernel
-    assert kernel is not None
     program = make_program(pendulum_of_irk5, None, {"x": (3,), "u": (2,), "p": (3,)})
     control = make_program(law, None, {"x": (3,), "w": (2,), "p": (3,)}) if controlled else None
-    plain = NumpyIrk5(program, kernel, control)
+    plain = NumpyIrk5(program, TileKernel, control)
     if isinstance(width, str):
         return LANGUAGES[width](program, control), plain
     image = compile_irk5(program, JitOptions(width=width), control)
