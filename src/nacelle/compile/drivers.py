@@ -133,8 +133,8 @@ def _compiled_driver(
     plain: Callable[..., _T],
     native: Callable[[], NativeDriver[_T]],
     store: Store | None,
-    probe: Callable[[_T, Array], Array],
-    rows: Callable[[_T, Array], Array] = lambda driver, rows: rows,
+    probe: Callable[[Any, Array], Array],
+    rows: Callable[[Any, Array], Array] = lambda driver, rows: rows,
     make: Callable[[], Checked[Program]] | None = None,
     part: str = "program",
 ) -> _T:
@@ -380,5 +380,5 @@ class BatchRk4:
 
             p = on_device(f"the numbers of {count} robots", filled)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
-        motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
+        motion: Rk4Result = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         return replace(motion, x=module.moveaxis(motion.x, 2, 0), final=motion.final.T)
