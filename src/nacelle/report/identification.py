@@ -736,11 +736,12 @@ def identification_page(identification: Identification, validation: Validation |
 def validation_page(validation: Validation) -> str:
     """The page about a validation: one HTML file that needs no other."""
     head = _about(validation.robot) + validation_verdict(validation)
-    data = validation.regression
+    data, count = validation.regression, len(validation.regression.lengths)
+    parts = "one uninterrupted part" if count == 1 else f"{count} uninterrupted parts"
+    files = f" of {', '.join(validation.files)}" if validation.files else ""
     about_data = paragraph(
         f"{data.count} of {len(data.used)} filtered samples of {len(data.rows)} forces count, "
-        f"in {_parts_in_words(len(data.lengths))}{_of_files(validation.files)}. "
-        f"The model has {len(data.base)} base parameters."
+        f"in {parts}{files}. The model has {len(data.base)} base parameters."
     )
     sections = [("data", "Data", about_data), ("forces", "Forces", force_section(validation))]
     return page(f"Validation of {validation.robot.name}", head, sections)
@@ -820,11 +821,3 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
         "samples that count>",
     ]
     return table(heads, rows)
-
-
-def _of_files(files: Sequence[str]) -> str:
-    return f" of {', '.join(files)}" if files else ""
-
-
-def _parts_in_words(count: int) -> str:
-    return "one uninterrupted part" if count == 1 else f"{count} uninterrupted parts"
