@@ -628,7 +628,10 @@ def _forces(validation: Validation, of_what: str) -> Answer:
     """Whether forces are predicted."""
     well = predicted_well(validation)
     ratios = [ratio for ratio in validation.ratio.tolist() if math.isfinite(ratio)]
-    explained = f"{_explained(validation.score)} of their variation is explained (R²)"
+    score = validation.score
+    # Never rounded up to all of it.
+    percentage = "more than 99.99 %" if score > 0.9999 else f"{number(100.0 * score, 4)} %"
+    explained = f"{percentage} of their variation is explained (R²)"
     if not all(well):
         rows = ", ".join(row for row, good in zip(validation.rows, well, strict=True) if not good)
         return "poor", f"They predict the forces {of_what} poorly in {rows}; {explained}."
@@ -645,11 +648,6 @@ def _forces(validation: Validation, of_what: str) -> Answer:
         "good" if at_noise else "fair",
         f"They predict the forces {of_what} {quality}{noise}; {explained}{memory}.",
     )
-
-
-def _explained(score: float) -> str:
-    """R^2 in percent, never rounded up to all of it."""
-    return "more than 99.99 %" if score > 0.9999 else f"{number(100.0 * score, 4)} %"
 
 
 def _each(identification: Identification) -> Answer:
