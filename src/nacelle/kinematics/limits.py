@@ -28,8 +28,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import frame_step
-from nacelle.tree.spanning_tree import nearest_turn, read_step
+from nacelle.tree.spanning_tree import frame_step, nearest_turn, read_step
 
 _SLACK = 1e-9
 
