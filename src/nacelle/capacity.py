@@ -42,17 +42,13 @@ def require_memory(what: str, count: float, each: int, instead: str) -> None:
     """
     size = float(count) * each
     if size > _PART * memory():
+        number = f"{count:.0f}" if count < 1e6 else f"{count:.3g}"
         raise TooLargeError(
-            f"{_number(count)} {what} need about {_bytes(size)} of memory, and this machine has "
+            f"{number} {what} need about {_bytes(size)} of memory, and this machine has "
             f"{_bytes(memory())}: {instead}",
             count,
             size,
         )
-
-
-def _number(count: float) -> str:
-    """A count; large ones to three digits."""
-    return f"{count:.0f}" if count < 1e6 else f"{count:.3g}"
 
 
 def _bytes(size: float) -> str:

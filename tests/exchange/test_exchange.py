@@ -18,6 +18,7 @@ from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.verify.comparison import verify
 from support.described import mechanism
 from support.mujoco_files import compared
+from support.urdf_files import written
 
 # ---- Numbers in XML, with errors at their places
 
@@ -213,16 +214,9 @@ GRIPPER = f"""<mujoco model="gripper">
 </mujoco>"""
 
 
-def written(folder: Path, text: str) -> Path:
-    """A file with a text."""
-    path = folder / "robot.xml"
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.slow
 def test_dynamics_are_those_of_mujoco(tmp_path: Path) -> None:
-    path = written(tmp_path, GRIPPER)
+    path = written(tmp_path, GRIPPER, "robot.xml")
     done, found = compared(path, 20)
     assert done.robot.motion.coordinates == ("left.motor",)
     assert done.losses == ("meshes left out (1)",)
@@ -254,7 +248,7 @@ def hexapod(folder: Path) -> Path:
     sites = "".join(f'<site name="t{k}" pos="{x} {y} 0"/>' for k, (x, y) in enumerate(tops))
     ends = "".join(f'<connect site1="e{k}" site2="t{k}"/>' for k in range(6))
     motors = "".join(f'<motor name="m{k}" joint="s{k}" gear="-10"/>' for k in range(6))
-    return written(folder, HEXAPOD.format(sites, legs, ends, motors))
+    return written(folder, HEXAPOD.format(sites, legs, ends, motors), "robot.xml")
 
 
 def test_a_free_platform_on_six_legs_is_a_nacelle(tmp_path: Path) -> None:
@@ -312,6 +306,6 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><mujoco model="&c;"/>
 )  # fmt: skip
 def test_broken_files_are_one_error_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DescriptionError) as caught:
-        nacelle.import_robot(written(tmp_path, text))
+        nacelle.import_robot(written(tmp_path, text, "robot.xml"))
     assert message in str(caught.value)
     assert len(caught.value.problems) == 1

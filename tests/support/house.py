@@ -17,10 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-
 ROOT = Path(__file__).parents[2]
 PACKAGE = "nacelle"
 
@@ -267,16 +263,31 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _components(ahead: dict[str, list[str]]) -> list[list[str]]:
-    """Strongly connected components."""
-    index = {module: k for k, module in enumerate(ahead)}
-    edges = [(index[a], index[b]) for a, targets in ahead.items() for b in targets]
-    rows, columns = zip(*edges, strict=True)
-    graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(len(ahead), len(ahead)))
-    _, labels = connected_components(graph, connection="strong")
-    groups: dict[int, list[str]] = {}
-    for module, label in zip(ahead, labels.tolist(), strict=True):
-        groups.setdefault(label, []).append(module)
-    return list(groups.values())
+    """Strongly connected components (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in ahead[node]:
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            place = stack.index(node)
+            found.append(stack[place:])
+            del stack[place:]
+
+    sys.setrecursionlimit(10_000)
+    for node in ahead:
+        if node not in index:
+            visit(node)
+    return found
 
 
 # ---- the picture: a row a layer, a box a package, a square a module

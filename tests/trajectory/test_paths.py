@@ -447,7 +447,7 @@ def test_a_zero_quaternion_is_named() -> None:
 
 # ---- What is no path, with the place of what is wrong
 
-FROM, TO, UNIT = [0, 0, 0], [1, 0, 0], [0, 0, 0, 0, 0, 0, 1]
+FROM, TO, UPRIGHT = [0, 0, 0], [1, 0, 0], [0, 0, 0, 0, 0, 0, 1]
 TIMES = {"times": [0, 1, 2, 3]}
 # A path of each kind, by its arguments and options that are right.
 RIGHT: dict[Any, tuple[list[Any], dict[str, Any]]] = {
@@ -473,8 +473,8 @@ RIGHT: dict[Any, tuple[list[Any], dict[str, Any]]] = {
         (Line, [], {"speed": [1, 2]}, "the speed is neither a number nor 3"),
         (Line, [], {"speed": 0}, "not positive"),
         (Line, [FROM, FROM], {"speed": 1}, "start and end are the same"),
-        (Line, [UNIT, np.zeros(7)], {"motion": "se3", "duration": 1}, "the end: the quaternion"),
-        (Line, [UNIT, UNIT], {"motion": "se4", "duration": 1}, "not a motion type"),
+        (Line, [UPRIGHT, np.zeros(7)], {"motion": "se3", "duration": 1}, "the end: the quaternion"),
+        (Line, [UPRIGHT, UPRIGHT], {"motion": "se4", "duration": 1}, "not a motion type"),
         (Line, [[0] * 4] * 2, {"motion": ["rx", "x", "ry", "rz"], "duration": 1}, "side by side"),
         (Circle, [], {"plane": "xx"}, "'xx' is not a plane"),
         (Circle, [], {"plane": "xz"}, r"two of x, y\)"),

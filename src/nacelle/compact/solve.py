@@ -156,7 +156,7 @@ class Factors:
         unknowns = self.rates(right)
         return pack([unknowns[column] for column in sorted(unknowns)])
 
-    def multipliers(self, rows: Iterable[int], units: Sequence[float]) -> Iterator[Scalar]:
+    def multipliers(self, rows: Iterable[int], units: Sequence[float] | Array) -> Iterator[Scalar]:
         """What pivot rows were taken off some rows by, all rows over their units."""
         for row in rows:
             for other, factor in self.lower[row].items():

@@ -64,7 +64,7 @@ def compile_newton(
         return newton.compile_newton, newton.Newton
 
     kept_in = (store or Store()) if use_cache else None
-    return _compiled_driver("newton", (step,), plain, native, kept_in, _newton_results)
+    return _compiled_driver("newton", (step,), plain, native, kept_in, probe=_newton_results)
 
 
 def _newton_results(solver: Solver, rows: Array) -> Array:
@@ -110,7 +110,7 @@ def compile_rk4(
 
     parts, kept_in = _specified(function, robot, options, control), (store or Store()) if use_cache else None
     kind = "rk4 sampled" if sampled else "rk4"
-    return _compiled_driver(kind, parts, plain, native, kept_in, step_results, step_rows)
+    return _compiled_driver(kind, parts, plain, native, kept_in, probe=step_results, rows=step_rows)
 
 
 def _specified(
@@ -133,8 +133,9 @@ def _compiled_driver(
     plain: Callable[..., _T],
     native: Callable[[], NativeDriver[_T]],
     store: Store | None,
-    probe: Callable[[_T, Array], Array],
-    rows: Callable[[_T, Array], Array] = lambda driver, rows: rows,
+    *,
+    probe: Callable[[Any, Array], Array],
+    rows: Callable[[Any, Array], Array] = lambda driver, rows: rows,
     make: Callable[[], Checked[Program]] | None = None,
     part: str = "program",
 ) -> _T:
@@ -244,7 +245,9 @@ def compile_irk5(
         return irk5.compile_irk5, irk5.Irk5
 
     parts = _specified(function, robot, options, control)
-    return _compiled_driver("irk5", parts, plain, native, store or Store(), step_results, step_rows)
+    return _compiled_driver(
+        "irk5", parts, plain, native, store or Store(), probe=step_results, rows=step_rows
+    )
 
 
 # ---- fixed steps of many robots at once, each with its own numbers, inputs and state
@@ -345,7 +348,7 @@ class BatchRk4:
             plain,
             native,
             Store(),
-            step_results,
+            probe=step_results,
             make=lambda: Checked(make(), None),
             part="batch",
         )
@@ -380,5 +383,5 @@ class BatchRk4:
 
             p = on_device(f"the numbers of {count} robots", filled)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
-        motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
+        motion: Rk4Result = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         return replace(motion, x=module.moveaxis(motion.x, 2, 0), final=motion.final.T)

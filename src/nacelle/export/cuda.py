@@ -214,7 +214,7 @@ def newton_prototype(real: str, name: str) -> str:
 
 def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
     """The function that runs Newton's iteration around a step."""
-    bytes_of = "sizeof *scratch"
+    bytes_of, launch = "sizeof *scratch", made.launch
     return "\n".join(
         [
             newton_prototype(real, name),
@@ -222,9 +222,9 @@ def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
             "    int processors = 0, capability = 0;",
             "    cudaError_t error = nc_device(&processors, &capability);",
             "    if (error != cudaSuccess || n == 0) return error;",
-            f"    const unsigned grid = nc_grid(n, {THREADS}, processors, {made.blocks});",
-            f"    error = cudaFuncSetAttribute({made.kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize,",
-            f"        {made.shared_bytes});",
+            f"    const unsigned grid = nc_grid(n, {THREADS}, processors, {launch.blocks});",
+            f"    error = cudaFuncSetAttribute({launch.kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize,",
+            f"        {launch.shared_bytes});",
             "    if (error != cudaSuccess) return error;",
             f"    {real} *scratch = NULL;",
             *(
@@ -236,7 +236,7 @@ def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
                 if made.scratch
                 else []
             ),
-            f"    {made.kernel}<<<grid, {THREADS}, {made.shared_bytes}, stream>>>(",
+            f"    {launch.kernel}<<<grid, {THREADS}, {launch.shared_bytes}, stream>>>(",
             "        y0, y0_ld, p, p_ld, y, y_ld, iterations, status, scratch, tolerance, cap, NULL, 0,",
             "        n);",
             "    error = cudaGetLastError();",

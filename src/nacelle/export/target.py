@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from nacelle.control.controller import Controller
@@ -54,7 +53,7 @@ class ExportTarget:
         precision = options.get("precision", "both")
         if precision not in PRECISIONS:
             raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
-        own_options = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+        own_options = set(getattr(cls, "__dataclass_fields__", ()))
         for option, value in options.items():
             if option not in ExportTarget.__annotations__:
                 raise TypeError(f"export() got an unexpected keyword argument {option!r}")

@@ -28,8 +28,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import frame_step
-from nacelle.tree.spanning_tree import nearest_turn, read_step
+from nacelle.tree.spanning_tree import frame_step, nearest_turn, read_step
 
 _SLACK = 1e-9
 
@@ -79,9 +78,9 @@ def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
 
 
 class _Bound(NamedTuple):
-    """A coordinate with a limit: its index in the joint's coordinates, its axis, what it is, the limits."""
+    """A coordinate with a limit: where it starts in the joint's coordinates, its axis, what it is, limits."""
 
-    index: int
+    start: int
     axis: int
     primitive: Primitive
     low: float
@@ -92,11 +91,11 @@ class _Bound(NamedTuple):
 def _bounds(kind: JointKind, limits: tuple[Interval, ...]) -> tuple[_Bound, ...]:
     """The coordinates of a kind of joint that have limits."""
     bounds = []
-    index = 0
+    start = 0
     for axis, (primitive, (low, high)) in enumerate(zip(MOTION[kind], limits, strict=False)):
         if math.isfinite(low) or math.isfinite(high):
-            bounds.append(_Bound(index, axis, primitive, low - _SLACK, high + _SLACK))
-        index += primitive.nq
+            bounds.append(_Bound(start, axis, primitive, low - _SLACK, high + _SLACK))
+        start += primitive.nq
     return tuple(bounds)
 
 
@@ -118,10 +117,10 @@ def limit_readings(joint: Joint, q: Array, *, centred: bool = False) -> Iterator
     """
     # Of a single sample plain floats, which are much faster than arrays of one entry.
     columns = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
-    for index, axis, primitive, low, high in _bounds(joint.kind, joint.limits):
-        value = columns[index]
+    for start, axis, primitive, low, high in _bounds(joint.kind, joint.limits):
+        value = columns[start]
         if primitive is Primitive.SPHERICAL:
-            cosine = 1.0 - 2.0 * (value * value + columns[index + 1] * columns[index + 1])
+            cosine = 1.0 - 2.0 * (value * value + columns[start + 1] * columns[start + 1])
             value = np.arccos(np.minimum(1.0, np.maximum(-1.0, cosine)))
         elif centred and primitive.is_rotation:
             value = nearest_turn(value, joint.centre(axis))
@@ -133,7 +132,7 @@ def outside(joint: Joint, q: Array) -> Array:
     result: Any = False
     for reading in limit_readings(joint, q):
         result = result | reading.beyond
-    return np.zeros(q.shape[:-1], dtype=bool) | result
+    return np.asarray(np.zeros(q.shape[:-1], dtype=bool) | result)
 
 
 def has_limit(joint: Joint) -> bool:

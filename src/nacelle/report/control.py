@@ -198,13 +198,10 @@ def _cells(run: ControlRun, errors: int) -> list[str]:
     if not run.samples:
         return [*[""] * (errors + 2), run.status]
     values = (run.error, run.tool_error, run.rotation_error, run.contour_error)
-    mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
+    mean = np.hstack([rms(part) for part in values])
+    most = np.hstack([np.max(np.abs(part), axis=0) for part in values])
     cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
     return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]
-
-
-def _largest(values: Array) -> Array:
-    return np.asarray(np.max(np.abs(values), axis=0))
 
 
 # ---- encoders against vision

@@ -628,7 +628,10 @@ def _forces(validation: Validation, of_what: str) -> Answer:
     """Whether forces are predicted."""
     well = predicted_well(validation)
     ratios = [ratio for ratio in validation.ratio.tolist() if math.isfinite(ratio)]
-    explained = f"{_explained(validation.score)} of their variation is explained (R²)"
+    score = validation.score
+    # Never rounded up to all of it.
+    percentage = "more than 99.99 %" if score > 0.9999 else f"{number(100.0 * score, 4)} %"
+    explained = f"{percentage} of their variation is explained (R²)"
     if not all(well):
         rows = ", ".join(row for row, good in zip(validation.rows, well, strict=True) if not good)
         return "poor", f"They predict the forces {of_what} poorly in {rows}; {explained}."
@@ -645,11 +648,6 @@ def _forces(validation: Validation, of_what: str) -> Answer:
         "good" if at_noise else "fair",
         f"They predict the forces {of_what} {quality}{noise}; {explained}{memory}.",
     )
-
-
-def _explained(score: float) -> str:
-    """R^2 in percent, never rounded up to all of it."""
-    return "more than 99.99 %" if score > 0.9999 else f"{number(100.0 * score, 4)} %"
 
 
 def _each(identification: Identification) -> Answer:
@@ -736,11 +734,12 @@ def identification_page(identification: Identification, validation: Validation |
 def validation_page(validation: Validation) -> str:
     """The page about a validation: one HTML file that needs no other."""
     head = _about(validation.robot) + validation_verdict(validation)
-    data = validation.regression
+    data, count = validation.regression, len(validation.regression.lengths)
+    parts = "one uninterrupted part" if count == 1 else f"{count} uninterrupted parts"
+    files = f" of {', '.join(validation.files)}" if validation.files else ""
     about_data = paragraph(
         f"{data.count} of {len(data.used)} filtered samples of {len(data.rows)} forces count, "
-        f"in {_parts_in_words(len(data.lengths))}{_of_files(validation.files)}. "
-        f"The model has {len(data.base)} base parameters."
+        f"in {parts}{files}. The model has {len(data.base)} base parameters."
     )
     sections = [("data", "Data", about_data), ("forces", "Forces", force_section(validation))]
     return page(f"Validation of {validation.robot.name}", head, sections)
@@ -820,11 +819,3 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
         "samples that count>",
     ]
     return table(heads, rows)
-
-
-def _of_files(files: Sequence[str]) -> str:
-    return f" of {', '.join(files)}" if files else ""
-
-
-def _parts_in_words(count: int) -> str:
-    return "one uninterrupted part" if count == 1 else f"{count} uninterrupted parts"

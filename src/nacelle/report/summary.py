@@ -25,7 +25,7 @@ from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import Mobility
-from nacelle.model.joint import LETTERS, MOTION, Joint, JointKind
+from nacelle.model.joint import LETTERS, MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
@@ -189,11 +189,6 @@ def _body(robot: Robot, k: int) -> dict[str, Any]:
     }
 
 
-def _friction_words(joint: Joint) -> list[str]:
-    terms = {term.basis for axis in joint.friction for term in axis}
-    return sorted(terms)
-
-
 def _joint(robot: Robot, k: int) -> dict[str, Any]:
     joint = robot.joints[k]
     return {
@@ -204,7 +199,7 @@ def _joint(robot: Robot, k: int) -> dict[str, Any]:
         "predecessor": shown_body(robot, joint.predecessor),
         "successor": shown_body(robot, joint.successor),
         "freedoms": joint.nv,
-        "friction": _friction_words(joint),
+        "friction": sorted({term.basis for axis in joint.friction for term in axis}),
         "spring": any(spring is not None for spring in joint.springs),
         "stop": any(stop is not None for stop in joint.stops),
         "rotor_inertia": joint.rotor_inertia,
@@ -290,7 +285,9 @@ def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
         "Couplings": [_coupling_table(data)] if data["couplings"] else [],
         "Actuators": [_actuator_table(data)],
         "Bodies": [_body_table(data)],
-        "Mobility": _mobility(data),
+        "Mobility": ["not known: the loops do not close in the reference pose"]
+        if data["mobility"] is None
+        else mobility_lines(data["mobility"]),
         "Parameters": [_parameters(data)],
         "Platform" if robot.has_nacelle else "Reference": _platform(data),
         "Sources": list(data["sources"]),
@@ -478,11 +475,6 @@ def _body_table(data: dict[str, Any]) -> Table:
 
 def _zero(value: float, tiny: float = 1e-15) -> float:
     return 0.0 if abs(value) < tiny else value
-
-
-def _mobility(data: dict[str, Any]) -> list[Part]:
-    m = data["mobility"]
-    return ["not known: the loops do not close in the reference pose"] if m is None else mobility_lines(m)
 
 
 def mobility_lines(m: dict[str, Any]) -> list[Part]:

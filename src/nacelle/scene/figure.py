@@ -25,7 +25,6 @@ from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import Between, BodyPart, RobotGeometry, robot_geometry
 from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
 from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
-from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 
@@ -120,10 +119,10 @@ def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: boo
     """
     if not items:
         raise NacelleError("a figure in space needs at least one robot")
-    outline = _outline(items)
+    outline, across = _outline(items), {item.geometry.across for item in items}
     data = {
         "items": [_item(item) for item in items],
-        "across": _common([item.geometry.across for item in items]),
+        "across": across.pop() if len(across) == 1 else None,
         "box": [_list(outline.min(axis=0)), _list(outline.max(axis=0))],
         "outline": _list(np.ravel(outline)),
         "extent": _round(max(item.geometry.extent for item in items)),
@@ -207,15 +206,12 @@ def _solid(solid: Drawn) -> dict[str, Any]:
     if isinstance(solid, Ball):
         return {"ball": [*_list(solid.centre), _round(solid.radius)]}
     if isinstance(solid, Block):
-        return {"block": [*_list(solid.size), *_list(solid.at.p), *_list(_quaternion(solid.at))]}
+        wxyz = np.roll(quat_from_rotation(solid.at.R), 1)
+        return {"block": [*_list(solid.size), *_list(solid.at.p), *_list(wxyz)]}
     points, index = (
         (solid.points, solid.triangles) if isinstance(solid, Mesh) else triangles(faces(solid, np.inf))
     )
     return {"mesh": {"points": _packed(points), "triangles": _packed(index, "<u4")}}
-
-
-def _quaternion(pose: Pose) -> Array:
-    return np.roll(quat_from_rotation(pose.R), 1)
 
 
 def _arrows(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
@@ -275,10 +271,6 @@ def _outline(items: Sequence[SceneItem]) -> Array:
                 farthest = np.where((values > best)[:, None], cloud[index], farthest)
                 best = np.maximum(values, best)
     return np.unique(np.round(farthest, 6), axis=0)
-
-
-def _common(values: Sequence[int | None]) -> int | None:
-    return values[0] if all(value == values[0] for value in values) else None
 
 
 def _round(value: float) -> float:

@@ -106,13 +106,10 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
         Part(link.kind, link.name, link.solids(poses), (link.colour,) * len(link.pieces))
         for link in geometry.links
     ]
-    framed = range(len(robot.bodies)) if frames else (BASE,)
-    parts += [frame_part(robot.bodies[b].name, poses[b], _size(b), geometry.extent) for b in framed]
+    for b in range(len(robot.bodies)) if frames else (BASE,):
+        length = _AXIS if b == BASE else 0.5 * _AXIS
+        parts.append(frame_part(robot.bodies[b].name, poses[b], length, geometry.extent))
     return Scene(tuple(parts), geometry.across, geometry.extent)
-
-
-def _size(b: int) -> float:
-    return _AXIS if b == BASE else 0.5 * _AXIS
 
 
 def frame_part(name: str, pose: Pose, length: float, extent: float) -> Part:

@@ -28,7 +28,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -191,20 +191,21 @@ def compiled_law(function: Callable[..., Any], model: Robot, options: Options = 
     return compile_function(function, model, options=dict(options))
 
 
+class _LawShape(NamedTuple):
+    """What the program of a law depends on: its function, robot and options, and how long its vectors are."""
+
+    function: Callable[..., Any]
+    robot: Robot | None
+    options: Options
+    memory: int
+    gains: int
+
+
 @lru_cache(maxsize=32)
-def _driver(
-    robot: Robot,
-    model: LoopModel,
-    settings: Options,
-    constants: int,
-    function: Callable[..., Any],
-    law_robot: Robot | None,
-    law_options: Options,
-    memory: int,
-    gains: int,
-) -> Any:
+def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, shape: _LawShape) -> Any:
+    gains, memory = np.zeros(shape.gains), np.zeros(shape.memory)
     law = DigitalController(
-        function, 1.0, np.zeros(memory), gains=np.zeros(gains), robot=law_robot, options=law_options
+        shape.function, 1.0, memory, gains=gains, robot=shape.robot, options=shape.options
     )
     parts = CompiledPlant(robot, model, settings, np.zeros(constants))
     return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
@@ -212,9 +213,8 @@ def _driver(
 
 def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
-    plant = (parts.robot, parts.model, parts.options, len(parts.constants))
-    shape = (law.function, law.robot, law.options, len(law.memory), len(law.gains))
-    return _driver(*plant, *shape)
+    shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
+    return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
 
 
 # ---- laws that are made of others, and laws in Python

@@ -136,6 +136,18 @@ class TimeGrid:
 StageInputs = Callable[[float, Array], Array]
 
 
+def one_step(f: Derivative, u: StageInputs, s: Array, h: float) -> Array:
+    """A step of the classical Runge-Kutta method."""
+    k1 = f(s, u(0.0, s))
+    second = s + 0.5 * h * k1
+    k2 = f(second, u(0.5, second))
+    third = s + 0.5 * h * k2
+    k3 = f(third, u(0.5, third))
+    fourth = s + h * k3
+    k4 = f(fourth, u(1.0, fourth))
+    return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+
+
 class StepBlock(NamedTuple):
     """Some steps, and what cut them short.
 
@@ -275,14 +287,7 @@ class Stepper(FixedSteps):
         return core.derivative()
 
     def _advance(self, f: Derivative, inputs: StageInputs, s: Array, h: float) -> Array:
-        k1 = f(s, inputs(0.0, s))
-        second = s + 0.5 * h * k1
-        k2 = f(second, inputs(0.5, second))
-        third = s + 0.5 * h * k2
-        k3 = f(third, inputs(0.5, third))
-        fourth = s + h * k3
-        k4 = f(fourth, inputs(1.0, fourth))
-        return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        return one_step(f, inputs, s, h)
 
     def _states(self, motion: Any) -> Array:
         return np.asarray(motion)

@@ -64,8 +64,11 @@ class Event(EventGroup):
         value: function of times (N,) and states (N, size) that gives (N,) numbers, positive before it.
     """
 
+    value: Callable[[Array, Array], Array]
+
     def __init__(self, name: str, value: Callable[[Array, Array], Array]) -> None:
         super().__init__((name,), lambda t, s: np.broadcast_to(value(t, s), len(t))[:, None])
+        object.__setattr__(self, "value", value)
 
     @property
     def name(self) -> str:

@@ -251,7 +251,7 @@ class Simulation(Plottable):
     @cached_property
     def closure_error(self) -> float:
         """What the loops leave open at the worst time, over the robot's size: a pure number."""
-        return jointed(self.plant).closure_error(self.states)
+        return float(jointed(self.plant).closure_error(self.states))
 
     # ---- energy
 

@@ -37,6 +37,8 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
     shape = arrangement.shape
     counts = " + ".join(f"{legs.count(leg)}-{leg.letters}" for leg in types)
     marked = " + ".join(f"{legs.count(leg)}-{leg}" for leg in types)
+    spatial = {"z", "rx", "ry"} & set(motion)
+    table = "" if spatial else "    # perpendicular to the plane of motion: a table"
     lines = [
         f"# {marked}: joints from the base to the platform, actuated ones in brackets; R revolute,",
         "# P prismatic, U universal, C cylindrical, S spherical. Every number is a first guess.",
@@ -48,7 +50,7 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "",
         "# What the platform can do by itself; the check says if the legs do not allow it.",
         f"motion: {motion_name}",
-        f"gravity: 0 0 -9.81 m/s^2{_gravity_comment(motion)}",
+        f"gravity: 0 0 -9.81 m/s^2{table}",
         "# The pose in which every joint below is at zero.",
         f"reference: {{position: 0 0 {shape.height} mm}}",
         "",
@@ -67,20 +69,13 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "",
         "templates:",
     ]
-    names = {leg: _template_name(leg, types) for leg in types}
+    names = {leg: f"{leg.letters.lower()}{k}" for k, leg in enumerate(types, start=1)}
+    names = names if len(types) > 1 else {types[0]: "leg"}
     for leg in types:
         lines += [f"  {names[leg]}:", *_template(arrangement.legs[legs.index(leg)])]
     lines += ["", "# Where the legs are: turned about z, on the base and on the platform alike.", "legs:"]
     lines += _legs(legs, names, arrangement.places)
     return "\n".join(lines) + "\n"
-
-
-def _gravity_comment(motion: tuple[str, ...]) -> str:
-    return "" if {"z", "rx", "ry"} & set(motion) else "    # perpendicular to the plane of motion: a table"
-
-
-def _template_name(leg: LegLetters, types: list[LegLetters]) -> str:
-    return "leg" if len(types) == 1 else f"{leg.letters.lower()}{types.index(leg) + 1}"
 
 
 def _template(screws: LegScrews) -> Iterator[str]:

@@ -21,17 +21,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.rounding import array_total, ordered_product
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, plus, product
 from nacelle.tree.spanning_tree import (
-    CosSin,
     Step,
     TreeMotion,
     TreeVelocity,
+    frame_step,
     point_acceleration,
     point_velocity,
 )
@@ -71,24 +71,6 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
 def closure_step(joint: Joint, motion: TreeMotion, number: int) -> Step:
     """Where an axis of a joint that closes a loop is, from the poses of its two bodies; rad by (cos, sin)."""
     return frame_step(joint, *closure_frames(joint, motion), number)
-
-
-def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
-    """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
-
-    A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an
-    axis that slides after a spherical joint is one of the second frame.
-    """
-    primitive = joint.primitives[number]
-    e, f = first.R, second.R
-    if primitive is Primitive.RZ:
-        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 1], f[:, 0]))
-    if primitive is Primitive.RX:
-        return CosSin(dot(e[:, 1], f[:, 1]), dot(e[:, 2], f[:, 1]))
-    if primitive is Primitive.RY:
-        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 0], f[:, 2]))
-    carrier = f if joint.kind is JointKind.SPHERICAL_PLANAR else e
-    return dot(carrier[:, primitive.axis], second.p - first.p)
 
 
 def _gap(first: Array, second: Array) -> Array:

@@ -28,14 +28,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nacelle.model.joint import Joint, Primitive
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation, rotation_quat, skew
 from nacelle.spatial.rounding import Rows, composed, total
-from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin, where
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, dot, pack, plus, sin, where
 
 
 class CosSin(NamedTuple):
@@ -149,6 +149,24 @@ def nearest_turn(q: Any, centre: Any) -> Any:
 def read_step(step: Step, joint: Joint, number: int) -> Scalar:
     """Coordinate of an axis of a joint from its step: m, or the angle (rad) about `Joint.centre`."""
     return read_angle(step, joint.centre(number)) if isinstance(step, CosSin) else step
+
+
+def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
+    """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
+
+    A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an
+    axis that slides after a spherical joint is one of the second frame.
+    """
+    primitive = joint.primitives[number]
+    e, f = first.R, second.R
+    if primitive is Primitive.RZ:
+        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 1], f[:, 0]))
+    if primitive is Primitive.RX:
+        return CosSin(dot(e[:, 1], f[:, 1]), dot(e[:, 2], f[:, 1]))
+    if primitive is Primitive.RY:
+        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 0], f[:, 2]))
+    carrier = f if joint.kind is JointKind.SPHERICAL_PLANAR else e
+    return dot(carrier[:, primitive.axis], second.p - first.p)
 
 
 def tree_axes(robot: Robot) -> list[tuple[int, int]]:

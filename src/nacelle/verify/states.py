@@ -11,7 +11,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.shapes import twist_units
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.model.joint import UNBOUNDED
+from nacelle.model.joint import UNBOUNDED, Joint
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
@@ -128,18 +128,14 @@ def _without_stopped_limits(robot: Robot) -> Robot:
     """The robot without the limits at which it has end stops, so that states are drawn beyond them, too."""
     if not any(any(joint.stops) for joint in robot.joints):
         return robot
-    joints = tuple(
-        replace(
-            joint,
-            limits=tuple(
-                pair if stop is None else UNBOUNDED
-                for pair, stop in zip(joint.limits, joint.stops, strict=True)
-            ),
-        )
-        if joint.stops
-        else joint
-        for joint in robot.joints
-    )
+
+    def freed(joint: Joint) -> Joint:
+        if not joint.stops:
+            return joint
+        axes = zip(joint.limits, joint.stops, strict=True)
+        return replace(joint, limits=tuple(pair if stop is None else UNBOUNDED for pair, stop in axes))
+
+    joints = tuple(map(freed, robot.joints))
     actuators = tuple(
         replace(a, position=UNBOUNDED) if any(robot.joints[a.joint].stops) else a for a in robot.actuators
     )

@@ -72,7 +72,8 @@ def _arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> li
         try:
             bodies = inverse_kinematics(shown_robot.robot, x, limits=False).bodies
         except NacelleError:
-            bodies = BodyPoses(*(np.full_like(part, np.nan) for part in _reference(shown_robot)))
+            count = len(shown_robot.robot.bodies)
+            bodies = BodyPoses(np.full((count, 3, 3), np.nan), np.full((count, 3), np.nan))
         rates = () if shown_robot.motion is None else shown_robot.motion.rates(float(t))
         samples.append(state_loads(shown_robot.robot, kind, bodies, x, *rates))
     count = max(len(sample.points) for sample in samples)
@@ -85,7 +86,3 @@ def _arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> li
         if np.nanmax(np.abs(vectors), initial=0.0) > 1e-9:
             arrows.append(Arrows(f"{kind}: {what}", points, vectors, unit, colour))
     return arrows
-
-
-def _reference(shown_robot: PageRobot) -> BodyPoses:
-    return inverse_kinematics(shown_robot.robot, shown_robot.x, limits=False).bodies

@@ -61,7 +61,7 @@ def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array)
         The motion across the edges; NaN where the camera sees none.
     """
     A, B = cylinder.placed(*bodies)
-    lines = ContactLines.of(Rod(*camera.seen([A, B]), cylinder.radius))
+    lines = ContactLines.of(Rod(camera.seen(A), camera.seen(B), cylinder.radius))
     X = lines.points(np.asarray(_PLACES))
     pixels = camera.pixels(X)
     result = np.full((2, len(_PLACES), J.shape[-1]), np.nan)

@@ -39,7 +39,7 @@ def test_numbers_without_room_are_aside() -> None:
     program = Program("many", inputs, (Variable("dx", (1,)),), code, (len(code) - 1,))
     made = rk4_kernel(program, None, CudaOptions(), RunInputs("own", "own"))
     assert made.scratch > 0
-    assert made.shared_bytes <= 227 * 1024 // made.blocks
+    assert made.launch.shared_bytes <= 227 * 1024 // made.launch.blocks
     rng = np.random.default_rng(1)
     x0, u, p = rng.normal(size=(1, 3)), np.zeros((1, 3)), rng.normal(size=(count, 3))
     with fake_cupy.in_place(fake_cupy.fake()) as cupy:

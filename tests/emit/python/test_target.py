@@ -74,7 +74,7 @@ def test_special_values_of_every_operation() -> None:
     expected = np.concatenate(evaluate(program, inputs), axis=1)
     assert_same(values[:, 3:], expected, 4.0, zeros=False)
     outputs = empty_outputs(expose(program), len(inputs[0]))
-    numpy_tiles.kernel(expose(program)).run(inputs, outputs, 1)
+    numpy_tiles.TileKernel(expose(program)).run(inputs, outputs, 1)
     assert_steps(program, inputs, outputs[0])
 
 
@@ -108,7 +108,7 @@ def test_hostile_names(name: str) -> None:
     (columns,) = arrays.function(program, DIALECT)(*map(np.array, inputs))
     assert columns == [4.0]
     outputs = empty_outputs(program, 1)
-    numpy_tiles.kernel(program).run([np.array([values]) for values in inputs], outputs, 1)
+    numpy_tiles.TileKernel(program).run([np.array([values]) for values in inputs], outputs, 1)
     assert outputs[0][0, 0] == 4.0
 
 

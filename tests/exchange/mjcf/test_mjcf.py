@@ -24,6 +24,14 @@ from nacelle.exchange.mjcf.read import (
 from nacelle.exchange.xml import parsed
 from nacelle.model.joint import Interval
 
+
+def written(folder: Path, text: str) -> Path:
+    """A file with a text."""
+    path = folder / "robot.xml"
+    path.write_text(text)
+    return path
+
+
 # ---- A compiled file: names, places of equalities, what MuJoCo refuses at its line
 
 TEXT = """<mujoco><worldbody>
@@ -35,8 +43,7 @@ TEXT = """<mujoco><worldbody>
 
 
 def test_a_body_whose_mass_was_in_a_mesh_has_a_hint(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(TEXT.replace('<joint/><geom size="1"/>', '<joint/><geom type="mesh" mesh="m"/>'))
+    path = written(tmp_path, TEXT.replace('<joint/><geom size="1"/>', '<joint/><geom type="mesh" mesh="m"/>'))
     with pytest.raises(DescriptionError) as caught:
         compile_mjcf(path, ExchangeReport())
     (problem,) = caught.value.problems
@@ -48,11 +55,10 @@ def test_warnings_are_reported_and_not_left_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "a.xml"
-    path.write_text(TEXT.replace("<joint/>", '<joint user="nan"/>'))
+    path = written(tmp_path, TEXT.replace("<joint/>", '<joint user="nan"/>'))
     read = compile_mjcf(path, ExchangeReport())
     assert [step.split(":")[0] for step in read.report.steps] == ["MuJoCo warns"]
-    assert [file.name for file in tmp_path.iterdir()] == ["a.xml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["robot.xml"]
 
 
 # ---- Actuators and tendons of MJCF: gear, largest force, what acts at the joint, losses
@@ -74,8 +80,7 @@ TEXT_OF_DRIVES = """<mujoco><worldbody>
 
 
 def test_motors_drive_their_joints(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(TEXT_OF_DRIVES)
+    path = written(tmp_path, TEXT_OF_DRIVES)
     read = compile_mjcf(path, ExchangeReport())
     axes = axes_by_joint(read)
     one, two, three = (axes[k] for k in range(3))
@@ -95,8 +100,7 @@ def test_motors_drive_their_joints(tmp_path: Path) -> None:
 
 
 def test_inertia_and_damping_of_an_actuator_are_those_that_mujoco_has_at_the_joint(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(TEXT_OF_DRIVES)
+    path = written(tmp_path, TEXT_OF_DRIVES)
     read = compile_mjcf(path, ExchangeReport())
     model, data = read.model, mj.MjData(read.model)
     data.qvel[0] = 0.7
@@ -172,13 +176,6 @@ TEXT_OF_EQUALITIES = """<mujoco><worldbody>
   <spatial name="rope" stiffness="50" springlength="0 0.4"><site site="s"/><site site="t"/></spatial>
 </tendon></mujoco>"""  # noqa: E501  # a file as it is written
 JOINTS = ["one", "two", "three"]
-
-
-def written(folder: Path, text: str) -> Path:
-    """A file with a text."""
-    path = folder / "robot.xml"
-    path.write_text(text)
-    return path
 
 
 def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
@@ -260,8 +257,7 @@ TEXT_OF_READ = """<mujoco model="tree">
 
 
 def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
-    path = tmp_path / "tree.xml"
-    path.write_text(TEXT_OF_READ)
+    path = written(tmp_path, TEXT_OF_READ)
     graph = read_mjcf(path)
     model = compile_mjcf(path, ExchangeReport()).model
     data = mj.MjData(model)
@@ -284,8 +280,7 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
 
 
 def test_the_drawn_pose_is_at_the_references(tmp_path: Path) -> None:
-    path = tmp_path / "tree.xml"
-    path.write_text(TEXT_OF_READ)
+    path = written(tmp_path, TEXT_OF_READ)
     graph = read_mjcf(path, keyframe="")
     np.testing.assert_allclose(graph.poses()["arm"].p, [0.3, 0.1, 1.0], atol=1e-15)
     with pytest.raises(DescriptionError, match="no keyframe is called 'down'"):
@@ -293,9 +288,8 @@ def test_the_drawn_pose_is_at_the_references(tmp_path: Path) -> None:
 
 
 def test_what_mujoco_refuses_has_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "tree.xml"
-    path.write_text(TEXT_OF_READ.replace('mass="0.1"', 'mass="-0.1"'))
-    with pytest.raises(DescriptionError, match=r"tree\.xml:\d+.*MuJoCo cannot read it"):
+    path = written(tmp_path, TEXT_OF_READ.replace('mass="0.1"', 'mass="-0.1"'))
+    with pytest.raises(DescriptionError, match=r"robot\.xml:\d+.*MuJoCo cannot read it"):
         read_mjcf(path)
 
 
@@ -359,8 +353,7 @@ SLACK = """<mujoco><option gravity="0 0 0"/><worldbody>
 
 def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> None:
     """Forces on both sides of the slack and rates of both signs, as MuJoCo has them."""
-    file = tmp_path / "slack.xml"
-    file.write_text(SLACK, encoding="utf-8")
+    file = written(tmp_path, SLACK)
     report = ExchangeReport()
     axes = axes_by_joint(compile_mjcf(file, report))
     assert not report.losses

@@ -114,13 +114,17 @@ def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ..
     return tuple(forms)
 
 
+def has_offset_mass(parameters: Array, entries: tuple[int, ...] = (0, 1)) -> bool:
+    """Whether the centre of mass of ten parameters lies off the third axis, along the first or second one."""
+    moments = np.abs(at_sample(parameters[1:4]))
+    return bool(np.max(moments[list(entries)]) > TOLERANCE * max(float(np.max(moments)), 1e-300))
+
+
 def is_asymmetric(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
-    p = at_sample(form.rod)
-    products, inertia = float(np.max(np.abs(p[[5, 7, 8]]))), float(np.max(np.abs(p[4:]), initial=1e-300))
-    offset, first = float(np.max(np.abs(p[1:3]))), max(float(np.max(np.abs(p[1:4]))), 1e-300)
-    is_rod = form.kind == "rod" and form.joint_at_a == "U"
-    return is_rod and (products > TOLERANCE * inertia or offset > TOLERANCE * first)
+    inertia = np.abs(at_sample(form.rod[4:]))
+    has_products = np.max(inertia[[1, 3, 4]]) > TOLERANCE * np.max(inertia, initial=1e-300)
+    return form.kind == "rod" and form.joint_at_a == "U" and bool(has_products or has_offset_mass(form.rod))
 
 
 def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:

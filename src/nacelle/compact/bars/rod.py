@@ -33,15 +33,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import hinge_side, is_asymmetric
+from nacelle.compact.bars.known import has_offset_mass, hinge_side, is_asymmetric
 from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
-from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sign, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, is_zero, pack, sign, sqrt
 
 
 def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar, physics: Physics) -> Scalar:
@@ -151,7 +150,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     """
     axis, p, L = form.first, form.rod, form.length
     if form.joint_at_a == "R":
-        if not is_beside(form):
+        if not has_offset_mass(form.rod, (1,)):
             return None
         s = divide(1.0, L * L) * cross(axis, r)
         # The first moment across the line is -h_2 axis x r / L.
@@ -221,12 +220,6 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> Ro
         M = M - dot(first, moment)
         T = T - dot(b, moment) * sigma
     return RodRotation((M * sigma) * b - T * first, moment, force, reaction=reaction)
-
-
-def is_beside(form: LegForm) -> bool:
-    """Whether a planar rod has its centre of mass beside its line."""
-    moments = np.abs(at_sample(form.rod[1:4]))
-    return float(moments[1]) > TOLERANCE * max(float(np.max(moments)), 1e-300)
 
 
 def _general(
@@ -307,7 +300,7 @@ def _hinged(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> Rod
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.
-    if is_beside(form):
+    if has_offset_mass(form.rod, (1,)):
         offset = -form.rod[2] / form.length
         G, force = -offset * cross(axis, at.a1), offset * cross(axis, at.a2 - at.a1)
     if not physics.friction or not (form.passive.first or form.passive.end):

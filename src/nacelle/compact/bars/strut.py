@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm, clean
+from nacelle.compact.bars.known import has_offset_mass
 from nacelle.compact.bars.rod import friction_along, geared_inertia, with_hinged_end
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
@@ -213,7 +214,7 @@ def strut_demand(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> D
         physics: what is included.
     """
     length, side, at_end = at.length, form.drive.side, geared_inertia(form.drive.joint)
-    products, offset = _products(form), _is_beside(form)
+    products, offset = _products(form), has_offset_mass(form.tube)
     stretched = products is None and not offset
     line = line_of(form, at.r, at.v, stretched=stretched, unit=length is not None)
     r, iz = at.r, divide(1.0, at.r[up])
@@ -305,12 +306,12 @@ def _rotation(
         irho = divide(1.0, sqrt(rho2))
         second = friction_along(form.passive.second, second_rate * irho, second_rate, physics)
         T = T + form.passive.side * second * irho
-    if products is not None or _is_beside(form):
+    if products is not None or has_offset_mass(form.tube):
         rotation = strut_rotation(line, at, bv, ba)
         if products is not None:
             M_a, M_1 = residual_moments(products, rotation)
             H, T = H + M_a, T + M_1 * rotation.irho
-        if _is_beside(form):
+        if has_offset_mass(form.tube):
             M_a, M_1 = _weight_beside(form, at, line, rotation)
             H, T = H + M_a, T + M_1 * rotation.irho
     if physics.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
@@ -423,12 +424,6 @@ def _products(form: LegForm) -> Array | None:
     if np.max(np.abs(products)) <= TOLERANCE * largest:
         return None
     return np.asarray(form.tube[[5, 7, 8]] + form.rod[[5, 7, 8]])
-
-
-def _is_beside(form: LegForm) -> bool:
-    """Whether the tube's centre of mass lies beside the axis."""
-    moments = np.abs(at_sample(form.tube[1:4]))
-    return bool(np.max(moments[:2]) > TOLERANCE * max(float(np.max(moments)), 1e-300))
 
 
 def _weight_beside(

@@ -307,9 +307,9 @@ class Scenario(HasTable):
         for path in paths:
             with self._located(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
-                    carried.model_copy(update={"at": carried.at + shift, "until": carried.until + shift})
+                    carried.shifted(k * path.trajectory.duration)
                     for carried in path.loads
-                    for shift in (k * path.trajectory.duration for k in range(spec.repeat))
+                    for k in range(spec.repeat)
                 ]
                 plans.append(plants_of(true, spec.plant, [*spec.changes, *loads], elastic))
         if problems:

@@ -180,6 +180,11 @@ class ChangeSpec(Strict):
             raise fault(f"until, {self.until:g} s, is not after at, {self.at:g} s")
         return self
 
+    def shifted(self, time: float) -> ChangeSpec:
+        """The same by so much later, s."""
+        until = None if self.until is None else self.until + time
+        return self.model_copy(update={"at": self.at + time, "until": until})
+
 
 class RobotSpec(Strict):
     """A robot that differs from the one that is named: a file, or parameters moved at random."""

@@ -216,7 +216,9 @@ class Statements(SampleWriter, ArrayWriter):
         """What is done only if a condition holds."""
         return self.block(f"if ({condition})")
 
-    where = when
+    def where(self, bit: str) -> AbstractContextManager[None]:
+        """What is put only if a bit is set."""
+        return self.block(f"if ({bit})")
 
     # ---- functions over arrays
 

@@ -116,29 +116,52 @@ def device_array(value: Any, name: str, real: str) -> Any:
     return array
 
 
+class LoadedKernel:
+    """A kernel on the device.
+
+    Args:
+        text: source that has it, without the header.
+        launch: what its launch needs.
+        options: how CUDA is written.
+        label: what the program is called in errors.
+    """
+
+    def __init__(self, text: str, launch: Launch, options: CudaOptions, label: str) -> None:
+        self.launch, self.label, self.across = launch, label, THREADS * launch.states
+        self._processors = int(cupy().cuda.Device().attributes["MultiProcessorCount"])
+
+        def load() -> Any:
+            function = _module(source_text(text, options)).get_function(launch.kernel)
+            if launch.shared_bytes:
+                function.max_dynamic_shared_size_bytes = launch.shared_bytes
+            return function
+
+        self.function = on_device(label, load)
+
+    def grid(self, count: int) -> int:
+        """Blocks for so many states."""
+        return min(-(-count // self.across), self._processors * self.launch.blocks)
+
+    def prepared(self, arguments: Sequence[Any], count: int) -> Callable[[], None]:
+        """Give a function without arguments that launches it for so many states."""
+        grid, shared = self.grid(count), self.launch.shared_bytes
+        passed = (*arguments, np.uint64(count))
+        return lambda: on_device(
+            self.label, lambda: self.function((grid,), (THREADS,), passed, shared_mem=shared)
+        )
+
+
 class LoadedKernels:
-    """Kernels of a program on the device."""
+    """Kernels of a program on the device; `label` is what the program is called in errors."""
 
     def __init__(self, made: Kernels, options: CudaOptions, label: str) -> None:
-        """Compile; `label` is what the program is called in errors."""
-        module = cupy()
-        self.made, self.label = made, label
-        self.device = module.cuda.Device()
-        self._processors = int(self.device.attributes["MultiProcessorCount"])
-        self._module = on_device(label, lambda: _module(source_text(made.text, options)))
-        self._plain = on_device(label, lambda: self._function(made.plain))
-        self._tiled = None
+        self.made = made
+        self._plain = LoadedKernel(made.text, made.plain, options, label)
+        self._tiled: LoadedKernel | None = None
         self._maps: dict[Any, Any] = {}
-        capability = int(self.device.compute_capability)
+        capability = int(cupy().cuda.Device().compute_capability)
         if made.tiled is not None and capability >= _TILED_CAPABILITY and has_tensor_maps():
-            tiled = made.tiled
-            self._tiled = on_device(label, lambda: self._function(tiled))
-
-    def _function(self, launch: Launch) -> Any:
-        function = self._module.get_function(launch.kernel)
-        if launch.shared_bytes > 0:
-            function.max_dynamic_shared_size_bytes = launch.shared_bytes
-        return function
+            self._tiled = LoadedKernel(made.text, made.tiled, options, label)
 
     def run(self, arrays: Sequence[tuple[Any, str]], count: int) -> None:
         """Evaluate so many states; arguments as in `prepared`."""
@@ -152,12 +175,10 @@ class LoadedKernels:
                 side that are read; "shared": (size,) that all states share; "written": rows that are written.
             count: number of states.
         """
-        if self._tiled is not None and self.made.tiled is not None and _is_aligned(arrays):
-            across = THREADS * self.made.tiled.states
-            arguments = [x for array in arrays for x in self._mapped(*array, across)]
-            return self._launch(self._tiled, self.made.tiled, arguments, count)
-        arguments = [x for array in arrays for x in rows_of(*array)]
-        return self._launch(self._plain, self.made.plain, arguments, count)
+        if self._tiled is not None and _is_aligned(arrays):
+            across = self._tiled.across
+            return self._tiled.prepared([x for array in arrays for x in self._mapped(*array, across)], count)
+        return self._plain.prepared([x for array in arrays for x in rows_of(*array)], count)
 
     def _mapped(self, array: Any, kind: str, across: int) -> list[Any]:
         """The arguments of the tiled kernel for an array."""
@@ -170,58 +191,33 @@ class LoadedKernels:
             self._maps[key] = tensor_map(array, across)
         return [self._maps[key]]
 
-    def _launch(self, function: Any, launch: Launch, arguments: list[Any], count: int) -> Callable[[], None]:
-        across, shared = THREADS * launch.states, launch.shared_bytes
-        grid = min(-(-count // across), self._processors * launch.blocks)
-        passed = (*arguments, np.uint64(count))
-
-        def launched() -> None:
-            function((grid,), (THREADS,), passed, shared_mem=shared)
-
-        return lambda: on_device(self.label, launched)
-
     @property
     def used(self) -> dict[str, dict[str, int]]:
         """Registers and bytes of local memory (spills) of a thread, by kernel."""
         kinds = {"plain": self._plain, "tiled": self._tiled}
+        functions = {kind: loaded.function for kind, loaded in kinds.items() if loaded is not None}
         return {
             kind: {"registers": int(f.num_regs), "spilled": int(f.local_size_bytes)}
-            for kind, f in kinds.items()
-            if f is not None
+            for kind, f in functions.items()
         }
 
 
-class LoadedDriver:
-    """The kernel of a driver on the device."""
+class LoadedDriver(LoadedKernel):
+    """The kernel of a driver on the device; `label` is what the program is called in errors."""
 
     def __init__(self, made: DriverKernel, options: CudaOptions, label: str) -> None:
-        """Compile; `label` is what the program is called in errors."""
-        module = cupy()
-        self.made, self.label = made, label
+        super().__init__(made.text, made.launch, options, label)
+        self._columns = max(1, made.scratch)
         self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
-        self._processors = int(module.cuda.Device().attributes["MultiProcessorCount"])
-        self.function = on_device(
-            label, lambda: _module(source_text(made.text, options)).get_function(made.kernel)
-        )
-        if made.shared_bytes:
-            self.function.max_dynamic_shared_size_bytes = made.shared_bytes
 
     def scratch(self, count: int) -> Any:
         """The scratch columns of a run of so many samples."""
-        module, size = cupy(), max(1, self.made.scratch) * THREADS * self._grid(count)
+        module, size = cupy(), self._columns * THREADS * self.grid(count)
         return on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
-
-    def _grid(self, count: int) -> int:
-        return min(-(-count // THREADS), self._processors * self.made.blocks)
 
     def run(self, arguments: Sequence[Any], count: int) -> None:
         """Run so many samples; arrays of rows are followed by the distance of their rows."""
-        passed = (*arguments, np.uint64(count))
-        shared = self.made.shared_bytes
-        on_device(
-            self.label,
-            lambda: self.function((self._grid(count),), (THREADS,), passed, shared_mem=shared),
-        )
+        self.prepared(arguments, count)()
 
 
 @cache

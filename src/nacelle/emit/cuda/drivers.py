@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
 from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
-from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, ValuePlaces, statements
+from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, Launch, ValuePlaces, statements
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers, entry_name
 from nacelle.emit.newton import NewtonLoop, newton_sizes, write_newton
@@ -30,16 +30,12 @@ class DriverKernel:
 
     Attributes:
         text: the source, without the header.
-        kernel: name of the kernel.
-        blocks: on a multiprocessor.
-        shared_bytes: of a block's shared memory.
+        launch: what the launch of its kernel needs.
         scratch: numbers of a thread in global memory.
     """
 
     text: str
-    kernel: str
-    blocks: int
-    shared_bytes: int
+    launch: Launch
     scratch: int
 
 
@@ -297,7 +293,8 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         "    }",
         "}",
     ]
-    return DriverKernel("\n".join(lines) + "\n", name, plan.blocks, frame.bytes, frame.scratch)
+    launch = Launch(name, 1, plan.blocks, frame.bytes, plan.slots.count)
+    return DriverKernel("\n".join(lines) + "\n", launch, frame.scratch)
 
 
 # ---- the Runge-Kutta method with a fixed step on the device: a thread integrates a sample from begin to end
@@ -476,4 +473,5 @@ def rk4_kernel(
         "    }",
         "}",
     ]
-    return DriverKernel("\n".join(lines) + "\n", name, blocks, frame.bytes, frame.scratch)
+    launch = Launch(name, 1, blocks, frame.bytes, plan.slots.count)
+    return DriverKernel("\n".join(lines) + "\n", launch, frame.scratch)

@@ -22,6 +22,7 @@ from nacelle.emit.cuda.drivers import (
     sample_loop,
 )
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
+from nacelle.emit.cuda.target import Launch
 from nacelle.emit.irk5_steps import CONTROL, COUNTERS, DERIVATIVE, PIVOTS, StepSizes
 from nacelle.emit.loop_writer import ArrayWriter, Index
 from nacelle.emit.rk4 import sizes
@@ -179,4 +180,4 @@ def irk5_kernel(
         "}",
     ]
     shared = max(size for _, size in bodies)
-    return DriverKernel("\n".join(lines) + "\n", kernel, blocks, shared, frame.scratch)
+    return DriverKernel("\n".join(lines) + "\n", Launch(kernel, 1, blocks, shared, 0), frame.scratch)

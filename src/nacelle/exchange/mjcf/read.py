@@ -204,11 +204,13 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
         report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
     body_names, joint_names = Names(), Names()
 
-    def given(kind: mj.mjtObj, number: int) -> str:
+    def name_in_file(kind: mj.mjtObj, number: int) -> str:
         return mj.mj_id2name(model, kind, number) or ""
 
-    bodies = [body_names.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
-    joints = [joint_names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
+    bodies = [
+        body_names.new(name_in_file(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)
+    ]
+    joints = [joint_names.new(name_in_file(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
     return CompiledMjcf(model, path, root, [BASE, *bodies], joints, body_names, report)
 
 

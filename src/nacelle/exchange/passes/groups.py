@@ -154,18 +154,13 @@ def spherical_pairs_joined(graph: Graph) -> Graph:
     closures: list[Link] = []
     while left:
         first = left.pop(0)
-        if first.kind != "spherical":
-            closures.append(first)
-            continue
-        second = next(
-            (other for other in left if _same_bodies(first, other) and _hinge(first, other, near)), None
-        )
-        if second is None:
+        others = [other for other in left if first.kind == "spherical" and _same_bodies(first, other)]
+        pairs = ((other, _hinge(first, other, near)) for other in others)
+        second, hinge = next((pair for pair in pairs if pair[1] is not None), (None, None))
+        if second is None or hinge is None:
             closures.append(first)
             continue
         left.remove(second)
-        hinge = _hinge(first, second, near)
-        assert hinge is not None
         graph.report.done(
             f"the closures {first.name!r} and {second.name!r} hold two points of a line: one revolute closure"
         )

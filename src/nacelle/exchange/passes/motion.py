@@ -86,7 +86,7 @@ class AssembledGraph:
 
     def first_rate(self, joint: Link) -> int:
         """Where the rates of a joint of the tree begin in all rates of the robot."""
-        return self.robot.platform_nv + self.robot.v_slices[self.joint(joint)].start
+        return self.robot.platform_nv + int(self.robot.v_slices[self.joint(joint)].start)
 
 
 def chosen_motion(graph: Graph) -> Chosen:

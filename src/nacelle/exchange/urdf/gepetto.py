@@ -127,14 +127,8 @@ def read_side(path: Path) -> Side:
         raise side.fault(root, "a closure file is a mapping", f"with the keys {', '.join(_KEYS)}")
     for key in root.value:
         if key not in (*_KEYS, _ASSEMBLY, _ROTORS):
-            mark = root.keys[key]
-            raise file_error(
-                str(path),
-                f"a closure file has no {key!r}",
-                f"keys are {', '.join(_KEYS)}",
-                mark.line,
-                mark.column,
-            )
+            here = Node(key, root.keys[key])
+            raise side.fault(here, f"a closure file has no {key!r}", f"keys are {', '.join(_KEYS)}")
     entries = {key: _listed(side, root.value[key], key) for key in _KEYS if key in root.value}
     loops = _loops(side, root, entries)
     joints, types = entries.get("joint_name", []), entries.get("joint_type", [])
@@ -146,12 +140,10 @@ def read_side(path: Path) -> Side:
     kinds = {str(joint.value): _TYPES[str(kind.value)] for joint, kind in zip(joints, types, strict=True)}
     nodes = {str(joint.value): joint for joint in joints}
     motors = tuple(entries["name_mot"]) if "name_mot" in entries else None
-    start = root.value.get(_ASSEMBLY)
-    assembly = {} if start is None else start.value
-    if not isinstance(assembly, dict):
-        assert start is not None
-        raise side.fault(start, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
-    return Side(str(path), loops, motors, kinds, nodes, assembly)
+    assembly = root.value.get(_ASSEMBLY, Node({}))
+    if not isinstance(assembly.value, dict):
+        raise side.fault(assembly, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
+    return Side(str(path), loops, motors, kinds, nodes, assembly.value)
 
 
 def _listed(side: Side, node: Node, key: str) -> list[Node]:
@@ -168,18 +160,17 @@ def _listed(side: Side, node: Node, key: str) -> list[Node]:
 
 def _loops(side: Side, root: Node, entries: dict[str, list[Node]]) -> tuple[tuple[Node, Node, bool], ...]:
     pairs = entries.get("closed_loop", [])
-    types = entries.get("type")
-    if types is not None and len(types) != len(pairs):
+    # Without types all are welds, as in the loader of these files.
+    types = entries.get("type", [Node("6d")] * len(pairs))
+    if len(types) != len(pairs):
         raise side.fault(root, f"'closed_loop' has {len(pairs)} entries and 'type' {len(types)}")
     loops = []
-    for k, pair in enumerate(pairs):
+    for pair, kind in zip(pairs, types, strict=True):
         ends = pair.value
         if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(e.value, str) for e in ends):
             raise side.fault(pair, "a loop is a pair of names of frames")
-        # Without types all are welds, as in the loader of these files.
-        word = str(types[k].value).lower() if types is not None else "6d"
+        word = str(kind.value).lower()
         if word not in ("3d", "6d"):
-            assert types is not None
-            raise side.fault(types[k], f"{types[k].value!r} is no type of a loop", "types are 3d and 6d")
+            raise side.fault(kind, f"{kind.value!r} is no type of a loop", "types are 3d and 6d")
         loops.append((ends[0], ends[1], word == "6d"))
     return tuple(loops)

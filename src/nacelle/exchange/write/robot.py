@@ -165,16 +165,16 @@ def without_point(robot: Robot) -> Joined:
     points = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
     bodies = list(points)
     closures: list[Joint] = []
-    held: list[tuple[int, int]] = []
+    pairs_at_point: list[tuple[int, int]] = []
     for joint in robot.closures:
         if PLATFORM in _ends(joint):
             continue
         if joint.at_point:
             joint = _in_full(joint, points)
-            held.append((joint.predecessor, joint.successor))
+            pairs_at_point.append((joint.predecessor, joint.successor))
         closures.append(joint)
     # Bodies that joints at the point hold to each other are joined to the others by one of them.
-    (first, *_), *others = connected_components(bodies, held)
+    (first, *_), *others = connected_components(bodies, pairs_at_point)
     for leg_body, *_ in others:
         meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
         closures.append(

@@ -95,8 +95,8 @@ def path_poses(robot: Robot, q: Array) -> Array:
     after block.
     """
     if len(robot.actuators) == robot.motion.n:
-        solution = forward_kinematics(robot, q, follow=True)
-        return np.asarray(np.where(failed(solution.flags)[:, None], np.nan, solution.x))
+        forward = forward_kinematics(robot, q, follow=True)
+        return np.asarray(np.where(failed(forward.flags)[:, None], np.nan, forward.x))
     first = reference_pose(robot)
     x = np.full((len(q), first.size), np.nan)
     for begin in range(0, len(q), _BLOCK):

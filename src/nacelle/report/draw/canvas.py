@@ -45,12 +45,14 @@ class Paper:
 
     Attributes:
         drawn: the axes or the figure that was asked for.
+        when_finished: called when everything has its final place.
     """
 
     def __init__(self, ax: Axes | None = None, *, shown: bool = True) -> None:
         """Keep the axes that the user gives, and whether pyplot keeps a new figure."""
         self._given, self._shown = ax, shown
         self.drawn: Any = ax
+        self.when_finished: Callable[[], None] = lambda: None
 
     def axes(self, *, flat: bool = True, height: float = 5.2) -> Axes:
         """The axes to draw on: the given ones, or new ones as in `new_axes`."""
@@ -104,6 +106,7 @@ def picture(draw: Callable[..., str]) -> Callable[..., Any]:
         paper = Paper(ax, shown=shown)
         usual = draw(paper, result, *arguments, **options)
         paper.finish(usual if title is None else title)
+        paper.when_finished()
         return paper.drawn
 
     return plot

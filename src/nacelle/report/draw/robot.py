@@ -9,17 +9,8 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.draw.canvas import (
-    AZIMUTH,
-    ELEVATION,
-    add_faces,
-    enlarge,
-    mpl,
-    new_axes,
-    set_view,
-    shaded,
-)
-from nacelle.report.draw.style import INK, axes_title, picture_name, plain_axes
+from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
+from nacelle.report.draw.style import INK, picture_name, plain_axes
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import outward_normals
 from nacelle.scene.placed import Part, Scene, scene
@@ -112,47 +103,34 @@ def apart(centres: Array, sizes: Array) -> Array:
 _FLAT_AXES = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 
 
+@picture
 def plot_robot(
-    robot: Robot,
-    x: Any = None,
-    *,
-    ax: Axes | None = None,
-    frames: bool = False,
-    names: bool = False,
-    title: str | None = None,
-) -> Axes:
+    paper: Paper, robot: Robot, x: Any = None, *, frames: bool = False, names: bool = False
+) -> str:
     """Draw a robot: its bodies, its joints (those with drives in red), its base and the base's axes.
 
     A robot that moves in a plane of two base axes is drawn flat, any other in space.
 
     Args:
+        paper: what it is drawn on: axes in space for a robot that moves in space.
         robot: the robot.
         x: reduced pose (nx,); the reference pose if None.
-        ax: axes to draw on, in space for a robot that moves in space; new ones if None.
         frames: whether to draw the frames of all bodies.
         names: whether to write the names of the moving bodies.
-        title: the title; that of the robot if None.
-
-    Returns:
-        The axes.
 
     Raises:
-        NacelleError: if matplotlib is missing, the axes are flat and the robot is not, or the description
-            names a colour that does not exist.
+        NacelleError: if the axes are flat and the robot is not, or the description names a colour that does
+            not exist.
         UnreachableError: if the pose is out of reach.
     """
     view = scene(robot, x, frames=frames)
-    new = ax is None
-    ax = ax or new_axes(flat=view.across is not None)
+    ax = paper.axes(flat=view.across is not None)
     plot_scene(view, ax)
-    coordinates = range(3) if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
-    texts = write_names(ax, view.bodies, coordinates) if names else []
-    axes_title(ax, robot.title if title is None else title)
-    if new:
-        enlarge(ax)
     if names:
-        spread_names(ax, texts)
-    return ax
+        flat = None if hasattr(ax, "get_zlim") else view.across
+        texts = write_names(ax, view.bodies, range(3) if flat is None else _FLAT_AXES[flat])
+        paper.when_finished = lambda: spread_names(ax, texts)
+    return robot.title
 
 
 def plot_scene(view: Scene, ax: Axes) -> None:

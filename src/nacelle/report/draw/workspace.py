@@ -42,7 +42,8 @@ def plot_workspace(paper: Paper, workspace: Workspace, quantity: str = "conditio
     values = getattr(workspace, quantity, None)
     if values is None:
         raise NacelleError(f"the workspace has no {quantity!r}; {did_you_mean(quantity, quantities)}")
-    draw_grid(paper, workspace, values, _quantity_label(quantity))
+    label = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+    draw_grid(paper, workspace, values, axis_label(label, NO_UNIT))
     return _workspace_title(workspace)
 
 
@@ -112,11 +113,6 @@ def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
     low = min(low, 0.0) if zero else low
     norm = mpl("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
     return mpl("matplotlib").colormaps["viridis"], norm
-
-
-def _quantity_label(quantity: str) -> str:
-    name = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
-    return axis_label(name, NO_UNIT)
 
 
 def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:

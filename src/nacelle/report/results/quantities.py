@@ -160,11 +160,8 @@ def element_state(result: ElementState) -> list[ResultQuantity]:
         else:
             labels.append((variable.name, unit))
             columns.append(values[..., 0, None])
-    return [quantity_of_rows("variables", labels, _joined(columns))]
-
-
-def _joined(columns: list[Array]) -> Array:
-    return np.concatenate(columns, axis=-1) if columns else np.zeros(0)
+    joined = np.concatenate(columns, axis=-1) if columns else np.zeros(0)
+    return [quantity_of_rows("variables", labels, joined)]
 
 
 def element_projection(result: ElementProjection) -> list[ResultQuantity]:

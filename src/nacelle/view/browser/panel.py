@@ -76,16 +76,13 @@ _PLAIN = "margin:.3em .8em;font-size:.78em;line-height:1.4;"
 
 def verdict_html(verdict: Verdict) -> str:
     """What is said about a pose, on its colour."""
-    back, ink = _COLOURS[verdict.standing]
+    (back, ink), standing = _COLOURS[verdict.standing], verdict.standing.value
+    message = verdict.words.removeprefix(standing).lstrip(":; ")
+    details = f"<br>{escape(message)}" if message else ""
     return (
-        f'<div data-standing="{verdict.standing.value}" style="{_BOX}background:{back};color:{ink}">'
-        f"<b>{verdict.standing.value}</b>{_rest(verdict)}</div>"
+        f'<div data-standing="{standing}" style="{_BOX}background:{back};color:{ink}">'
+        f"<b>{standing}</b>{details}</div>"
     )
-
-
-def _rest(verdict: Verdict) -> str:
-    message = verdict.words.removeprefix(verdict.standing.value).lstrip(":; ")
-    return f"<br>{escape(message)}" if message else ""
 
 
 def problems_html(problems: Sequence[str]) -> str:
