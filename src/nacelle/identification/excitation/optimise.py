@@ -567,7 +567,7 @@ def improved(
             report(min(1.0, (begun + (len(reached) - 1) / most) / sum(runs)))
 
         try:
-            best.message = _minimise(stage_problem, start, (name, stage.order), most, step)
+            best.message = _minimise(stage_problem, start, name, stage.order, iterations=most, step=step)
         finally:
             fitted = check(reached[-1])
             value = float(values_of(problem, fitted[None], name)[0])
@@ -591,9 +591,15 @@ def improved(
 
 
 def _minimise(
-    problem: Design, start: Array, goal: tuple[str, float], iterations: int, step: Callable[[Array], None]
+    problem: Design,
+    start: Array,
+    name: str,
+    order: float,
+    *,
+    iterations: int,
+    step: Callable[[Array], None],
 ) -> str:
-    """Minimise the criterion of a goal, its name and order, from a motion; the message of the optimiser.
+    """Minimise a criterion, by its name and order, from a motion; the message of the optimiser.
 
     Each iterate is given to `step`.
     """
@@ -606,7 +612,7 @@ def _minimise(
         key = z.tobytes()
         if key not in memory:
             memory.clear()
-            memory[key] = problem.evaluate(z, *goal, guess[0])
+            memory[key] = problem.evaluate(z, name, order, guess[0])
             if memory[key].finite and memory[key].samples.motion[3].shape[-1]:
                 guess[0] = memory[key].samples.motion[3]
         return memory[key]
