@@ -37,7 +37,8 @@ def table_2() -> None:
         robot, x = prrrp.robot_at(0.0, q_4)
         rows = {"printed": printed}
         for name, options in (("one element", PAPER), ("default", {}), ("16 elements", FINE)):
-            rows[name] = nacelle.elastic.natural_frequencies(with_beams(robot, **options), x, modes=6).frequencies
+            modes = nacelle.elastic.natural_frequencies(with_beams(robot, **options), x, modes=6)
+            rows[name] = modes.frequencies
         for name, row in rows.items():
             print(f"| {q_4:g} | {name} | {' | '.join(f'{f:.3f}' for f in row)} |")
 
@@ -51,7 +52,8 @@ def exudyn() -> None:
         cells = []
         for number in (2, 3, 4):
             robot = with_beams(flexible_robot(name), number=number)
-            found = nacelle.elastic.natural_frequencies(robot, [row["x"] for row in rows], modes=10).frequencies
+            poses = [row["x"] for row in rows]
+            found = nacelle.elastic.natural_frequencies(robot, poses, modes=10).frequencies
             cells.append(np.max(np.abs(found / [row["exudyn"] for row in rows] - 1.0)))
         print(f"| {name} | {' | '.join(f'{cell:.1e}' for cell in cells)} |", flush=True)
 

@@ -209,7 +209,8 @@ def simulations(count, steps):
             cp.cuda.Device().synchronize()
             seconds = time.perf_counter() - begin
             cpu = {"parameters": numbers[few]} if own else {}
-            want = nacelle.simulation.simulate_many(robot, x0[few], v0[few], u[few], until=steps * 1e-3, **cpu)
+            start = (x0[few], v0[few], u[few])
+            want = nacelle.simulation.simulate_many(robot, *start, until=steps * 1e-3, **cpu)
             yield {
                 "robots": count,
                 "steps": steps,

@@ -34,7 +34,8 @@ def machine_of(robot):
 
 def law(model, name):
     """A controller with default gains."""
-    return nacelle.control.controller(model, name, period=PERIOD, delay=DELAY, lag=1.0 / (2.0 * np.pi * CURRENT))
+    lag = 1.0 / (2.0 * np.pi * CURRENT)
+    return nacelle.control.controller(model, name, period=PERIOD, delay=DELAY, lag=lag)
 
 
 def harmonics(robot, seed):
@@ -42,7 +43,8 @@ def harmonics(robot, seed):
     rng = np.random.default_rng(seed)
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * rng.normal(size=(2, 5, 6))
-    return nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
+    centre = nacelle.reference_pose(robot)
+    return nacelle.trajectory.Fourier(centre, *amplitudes, motion=robot.motion, frequency=0.5)
 
 
 def measured(run, seed):

@@ -19,7 +19,8 @@ robot = nacelle.load("fivebar")
 motion = nacelle.identification.excite(robot, harmonics=5, duration=2.0, starts=2, iterations=20).trajectory
 rng = np.random.default_rng(1)
 amplitudes = 0.02 * rng.normal(size=(2, 3, 2))
-other = nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.8)
+centre = nacelle.reference_pose(robot)
+other = nacelle.trajectory.Fourier(centre, *amplitudes, motion=robot.motion, frequency=0.8)
 
 effects = Effects(stribeck=0.2, cogging=0.002)
 fitted = Experiment(robot, motion, effects=effects, periods=3).run(seed=1).measurement

@@ -32,8 +32,8 @@ from nacelle.capacity import memory, require_memory
 from nacelle.files import write_whole
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
-from nacelle.results import _DRAWN
 from nacelle.progress import reported_to, task
+from nacelle.results import _DRAWN
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
 from support.house import ROOT, House, bare_tuples, draw, many_arguments, read_house

@@ -11,9 +11,9 @@ The names here are the ones that most programs need. The rest is in `nacelle.kin
 `nacelle.trajectory`, `nacelle.simulation`, `nacelle.identification`, `nacelle.control`, `nacelle.elastic`,
 `nacelle.vision`, `nacelle.papers`, `nacelle.io` and `nacelle.errors`; `help(nacelle.control)` shows the way.
 
-Conventions: the robot is the first argument; `x`, `v`, `a` are pose, twist and acceleration of the platform, `q` the
-actuators' positions, `tau` their forces, `t` is time, `external` maps names to wrenches. Arrays may have leading batch
-dimensions. SI units everywhere.
+Conventions: the robot is the first argument; `x`, `v`, `a` are pose, twist and acceleration of the platform,
+`q` the actuators' positions, `tau` their forces, `t` is time, `external` maps names to wrenches. Arrays may
+have leading batch dimensions. SI units everywhere.
 """
 
 from nacelle.lazy import attach

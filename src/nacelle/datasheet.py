@@ -1,4 +1,4 @@
-"""The data sheet of a robot with its verification: reports and reference engines, which do not know each other."""
+"""The data sheet of a robot with its verification: joins reports and reference engines."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-# Module below `nacelle.report` and function that plot a class, by its name; those of `plot_result` are curves or bars.
+# Module below `nacelle.report` and function that plot a class, by its name.
 _PLOTS = {
     ("draw.robot", "plot_robot"): ("Robot",),
     ("draw.workspace", "plot_workspace"): ("Workspace",),
@@ -92,7 +92,7 @@ class HasTable:
     __slots__ = ()
 
     def table(self) -> str:
-        """The result as text: its quantities with units, of many samples the lowest, mean and highest value."""
+        """The result as text: quantities with units, of many samples the lowest, mean and highest value."""
         text: str = _report("notebook", "text_of")(self)
         return text
 

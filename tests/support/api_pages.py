@@ -1,8 +1,8 @@
 """The API reference: a page a wing of the package, written from signatures and docstrings.
 
 `python -m support.api_pages docs/api` (PYTHONPATH=tests; `make docs` runs it) writes the pages. They are not
-kept in git: what they say is in the source. The names are those of the public packages, each on one page under a
-heading of its own, so that `api/dynamics.md#inverse_dynamics` is its address.
+kept in git: what they say is in the source. The names are those of the public packages, each on one page
+under a heading of its own, so that `api/dynamics.md#inverse_dynamics` is its address.
 """
 
 from __future__ import annotations
@@ -255,8 +255,8 @@ def pages() -> dict[str, str]:
         on[wing_of(name)].append(name)
     index = [
         "# Every public name",
-        "Written from the docstrings by `make docs`. The page on [Python](../python.md) shows which names are "
-        "on top, such as `nacelle.load`, and which are in packages, such as `nacelle.control.closed_loop`.",
+        "Written from the docstrings by `make docs`. The page on [Python](../python.md) shows which names "
+        "are on top, such as `nacelle.load`, and which in packages, such as `nacelle.control.closed_loop`.",
     ]
     texts = {}
     for wing, names in on.items():

@@ -136,7 +136,8 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     # A periodic motion of all six coordinates: five harmonics of 0.5 Hz, m and rad.
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * np.random.default_rng(5).normal(size=(2, 5, 6))
-    motion = nacelle.trajectory.Fourier(nacelle.reference_pose(robot), *amplitudes, motion=robot.motion, frequency=0.5)
+    centre = nacelle.reference_pose(robot)
+    motion = nacelle.trajectory.Fourier(centre, *amplitudes, motion=robot.motion, frequency=0.5)
     sensors = Sensors(resolution=1e-6, noise=1e-6, force_noise=2.0)
     effects = Effects(stribeck=0.4, cogging=3.0)
     experiment = nacelle.identification.rehearse(

@@ -18,10 +18,10 @@ from nacelle.compile.check import ProgramCheck
 from nacelle.compile.packed import with_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
-from nacelle.results import HasTable
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.program import Program, spans
 from nacelle.program.split import PREPARED, joined
+from nacelle.results import HasTable
 
 
 def arguments_of(

@@ -13,8 +13,8 @@ from nacelle.control.loop.closed_loop import ControlLoop, LoopOptions
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.progress import task
+from nacelle.results import Plottable
 from nacelle.simulation.protocol import Plant
 from nacelle.trajectory.base import Trajectory
 

@@ -34,8 +34,8 @@ from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.results import HasTable
 from nacelle.program.identities.values import PreciseInputs, Row
+from nacelle.results import HasTable
 from nacelle.simulation.digital_controller import DigitalController, compiled_law
 from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array

@@ -1,7 +1,7 @@
 """Poles of a sampled loop around poses at rest: the linear model of the robot, and that of its controller.
 
-Between two samples ds/dt = A s + B u and dq = C s (`nacelle.dynamics.linearise`, in platform coordinates). Forces of a
-sample act from a delay d on, so that over a sample time T
+Between two samples ds/dt = A s + B u and dq = C s (`nacelle.dynamics.linearise`, in platform coordinates).
+Forces of a sample act from a delay d on, so that over a sample time T
 
     s+ = F s + G_1 u_before + G_0 u      F = exp(A T)      G_0 = int_0^(T - d) exp(A t) dt B
                                           G_1 = exp(A (T - d)) int_0^d exp(A t) dt B

@@ -122,8 +122,8 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
         guess: solutions near by, for robots that need iteration, as in `inverse_kinematics`.
 
     Returns:
-        The matrix (..., n, n) in base axes: kg between translations, kg m between a translation and a rotation, kg m^2 between
-            rotations.
+        The matrix (..., n, n) in base axes: kg between translations, kg m between a translation and a
+            rotation, kg m^2 between rotations.
 
     Raises:
         KinematicsError: if shapes are wrong or a single state is not finite.

@@ -23,9 +23,9 @@ from nacelle.kinematics.solve.unknowns import closing_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.results import HasTable
-from nacelle.program.program import Program
 from nacelle.model_names import MODEL_NAMES
+from nacelle.program.program import Program
+from nacelle.results import HasTable
 from nacelle.spatial.physics import PAPERS, input_shapes, load_registrations
 
 NAMES = MODEL_NAMES

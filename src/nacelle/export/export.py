@@ -30,8 +30,8 @@ from nacelle.files import write_whole
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import counting
 from nacelle.model.robot import Robot
-from nacelle.results import HasTable
 from nacelle.program.cost import Count
+from nacelle.results import HasTable
 
 # ---- writing the whole folder, or the whole file, or nothing
 

@@ -233,7 +233,8 @@ def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
     Args:
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
-        step: e (..., n): translations (m) and a rotation vector (rad) in base axes, then joints of the platform.
+        step: e (..., n): translations (m) and a rotation vector (rad) in base axes, then joints of the
+            platform.
         guess: solutions at poses near by, as in `inverse_dynamics`.
 
     Returns:

@@ -15,10 +15,10 @@ from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
 from nacelle.report.table import Part, plain_table
+from nacelle.results import Plottable
 from nacelle.spatial.physics import input_shapes, reason_for_tree
 
 

@@ -105,12 +105,15 @@ def checked_events(events: Any) -> Events:
     if isinstance(events, EventGroup):
         return (events,)
     if isinstance(events, str) or not isinstance(events, Iterable):
-        raise KinematicsError(f"events are a list of nacelle.simulation.Event, or [] for none, got {events!r}")
+        raise KinematicsError(
+            f"events are a list of nacelle.simulation.Event, or [] for none, got {events!r}"
+        )
     groups = tuple(events)
     for event in groups:
         if not isinstance(event, EventGroup):
             raise KinematicsError(
-                f"an event is a nacelle.simulation.Event(name, value) with value(t, s) positive before it, got {event!r}"
+                "an event is a nacelle.simulation.Event(name, value) with value(t, s) positive before it, "
+                f"got {event!r}"
             )
     return groups
 

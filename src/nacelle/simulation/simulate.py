@@ -55,7 +55,8 @@ def simulate(
         x0: pose (nx,).
         v0: twist (n,); zero if None.
         force: of the actuators: constant (actuators,), a function of time f(t), feedback f(t, x, v), a
-            feedback that is compiled with the robot (a physics function or `nacelle.simulation.feedback` of one), or,
+            feedback that is compiled with the robot (a physics function or `nacelle.simulation.feedback` of
+            one), or,
             for fixed steps, an array with one row a step, held over it, or, for "rk4", a digital controller
             with a memory and a sample time of its own (`nacelle.simulation.DigitalController`); zero if None.
         until: time at which the run ends, s.
@@ -82,7 +83,8 @@ def simulate(
     driven: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
     if not isinstance(driven, Plant):
         raise KinematicsError(
-            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.simulation.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, "
+            "or what follows nacelle.simulation.Plant"
         )
     settings = RunSettings(
         force=force,

@@ -13,8 +13,8 @@ from nacelle.errors import did_you_mean
 from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, ReducedLayout
-from nacelle.results import Plottable
 from nacelle.progress import Progress, ignored
+from nacelle.results import Plottable
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import ANGLE, LENGTH, TIME, Columns, Dimension, Table, read_table

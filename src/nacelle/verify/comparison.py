@@ -26,8 +26,8 @@ from nacelle.kinematics.underactuated import coordinate_places, undriven
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.progress import task
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeState, VerifyError, builder

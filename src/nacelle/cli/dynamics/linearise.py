@@ -110,7 +110,8 @@ def _warn_of_motion(model: LinearModel) -> None:
     print_notes(
         [
             f"warning: no equilibrium: nothing drives {', '.join(free)}, and these accelerate here: "
-            f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.dynamics.equilibrium_pose(robot, free={free!r}) finds a "
+            f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.dynamics.equilibrium_pose(robot, free={free!r}) "
+            "finds a "
             "pose that rests, if there is one"
         ]
     )

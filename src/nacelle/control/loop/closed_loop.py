@@ -310,7 +310,8 @@ def plant_of(moving: Plant | Robot) -> Plant:
         plant = DrivenPlant(RigidPlant(moving, smooth=SMOOTH))
     if not isinstance(plant, Plant):
         raise KinematicsError(
-            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.simulation.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, "
+            "or what follows nacelle.simulation.Plant"
         )
     return plant
 

@@ -42,8 +42,8 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
-from nacelle.results import HasTable
 from nacelle.progress import task
+from nacelle.results import HasTable
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, stiction_of
 from nacelle.simulation.plant import RigidPlant
@@ -278,7 +278,8 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for `elastic: true`.
+            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for
+                `elastic: true`.
 
         Raises:
             DescriptionError: with all that does not fit the robot, each at its place.
@@ -321,7 +322,8 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for `elastic: true`.
+            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for
+                `elastic: true`.
 
         Raises:
             DescriptionError: with all that does not fit the robot, each at its place.

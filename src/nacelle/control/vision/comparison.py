@@ -29,8 +29,8 @@ from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.control.vision.visual_feedback import Looking, VisualController
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.progress import task
+from nacelle.results import Plottable
 from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import Trajectory

@@ -67,11 +67,11 @@ from nacelle.kinematics.solve.newton_steps import closing_step
 from nacelle.kinematics.underactuated import require_driven, undriven
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.results import HasTable
 from nacelle.program.derivative import forward, reverse
 from nacelle.program.graph import Graph
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.trace import Symbol, node_of
+from nacelle.results import HasTable
 from nacelle.spatial.physics import gathers
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack

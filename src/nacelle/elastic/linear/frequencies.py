@@ -53,8 +53,8 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.progress import task
+from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
 

@@ -61,8 +61,8 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.results import Plottable
 from nacelle.progress import task
+from nacelle.results import Plottable
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
